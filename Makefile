@@ -1,0 +1,56 @@
+PYTHON ?= python3
+WORKERS ?= auto
+
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+CODE := $(wildcard src tests benchmarks examples conftest.py)
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help demo test check format-check lint types contracts bench soak format clean
+
+help: ## list these targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+$(INSTALLED): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[cli,dev]'
+	@touch $@
+
+demo: $(INSTALLED) ## see holdfast at work
+	$(BIN)/python -m examples.demo
+
+# What is marked `serial` needs the machine for itself and follows in a call of its own. That call is never
+# empty (pytest takes an empty selection for a failure): the samples of README and docs are serial too.
+test: $(INSTALLED) ## run the tests, README and docs samples included
+	$(BIN)/python -m pytest -n $(WORKERS) -m 'not serial and not soak'
+	$(BIN)/python -m pytest -m 'serial and not soak'
+
+check: format-check lint types contracts test ## everything CI asks for
+
+format-check: $(INSTALLED) ## is the code formatted?
+	$(BIN)/ruff format --check $(CODE)
+
+lint: $(INSTALLED) ## ruff, all rules
+	$(BIN)/ruff check $(CODE)
+
+types: $(INSTALLED) ## mypy, strict
+	$(BIN)/mypy
+
+contracts: $(INSTALLED) ## which room may import which
+	$(BIN)/lint-imports --no-logo
+
+bench: $(INSTALLED) ## measure, as ratios against peers in the same run
+	$(BIN)/python -m benchmarks.run
+
+soak: $(INSTALLED) ## the tests that take longer than CI allows
+	$(BIN)/python -m pytest -m soak --timeout 0
+
+format: $(INSTALLED) ## format the code and mend what ruff can mend
+	$(BIN)/ruff check --fix-only --quiet $(CODE)
+	$(BIN)/ruff format $(CODE)
+
+clean: ## remove everything these targets made
+	rm -rf $(VENV) __pycache__ build dist .coverage .coverage.* .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	find $(CODE) -name __pycache__ -type d -prune -exec rm -rf {} +

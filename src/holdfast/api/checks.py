@@ -1,0 +1,95 @@
+"""Arguments as users give them, checked once; inside, nobody checks again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from enum import Enum
+from typing import Final, Literal, TypeAlias
+
+from holdfast.durations import Duration, positive, readable, seconds
+from holdfast.errors import Misuse
+from holdfast.values import METADATA_LIMIT, NAME_LIMIT, Capabilities, Json
+
+SHORTEST_LIFE = 0.01
+
+
+class Unset(Enum):
+    """The mark of an argument that was not given."""
+
+    UNSET = "the client's own"
+
+    def __repr__(self) -> str:
+        return "UNSET"
+
+
+UNSET: Final = Unset.UNSET
+Given: TypeAlias = Duration | Literal[Unset.UNSET]
+"""A duration, or the client's own."""
+
+
+def checked_name(name: object, what: str = "name") -> str:
+    """Give the name if it is one: non-empty text, 512 bytes at most, no control characters."""
+    if not isinstance(name, str):
+        raise Misuse(f"a {what} must be a string, not {name!r}")
+    if not name:
+        raise Misuse(f"a {what} must not be empty")
+    try:
+        size = len(name.encode())
+    except UnicodeEncodeError:
+        raise Misuse(f"the {what} {name!r} is not valid Unicode text") from None
+    if size > NAME_LIMIT:
+        raise Misuse(f"a {what} may have {NAME_LIMIT} bytes, this one has {size}: {name[:40]!r}…")
+    if not name.isprintable() and any(ord(c) < 32 or 127 <= ord(c) < 160 for c in name):
+        raise Misuse(f"the {what} {name!r} has control characters in it")
+    return name
+
+
+def checked_ttl(ttl: Duration, *, renew: bool, capabilities: Capabilities) -> float:
+    """Give the TTL in seconds, if a lease can be kept with it."""
+    span = positive(ttl, "ttl")
+    if renew and span < capabilities.min_ttl:
+        raise Misuse(
+            f"a ttl of {readable(span)} leaves no time to renew it on {capabilities.backend}: use"
+            f" at least {readable(capabilities.min_ttl)}, or renew=False"
+        )
+    if span < SHORTEST_LIFE:
+        raise Misuse(f"a ttl of {span * 1000:g} ms is too short to be of use: 10 ms is the least")
+    return span
+
+
+def checked_wait(wait: Duration | None) -> float | None:
+    """Give how long to wait, in seconds; ``None`` is for ever."""
+    return None if wait is None else seconds(wait, "wait")
+
+
+def checked_metadata(metadata: Mapping[str, Json] | None) -> str:
+    """Give the metadata as JSON text, empty for none."""
+    if metadata is None:
+        return ""
+    try:
+        text = json.dumps(metadata, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        size = len(text.encode())
+    except (TypeError, ValueError) as error:
+        raise Misuse(f"metadata must be something JSON can say: {error}") from None
+    if not isinstance(metadata, Mapping):
+        raise Misuse(f"metadata must be a mapping, not {metadata!r}")
+    if size > METADATA_LIMIT:
+        raise Misuse(f"metadata may have {METADATA_LIMIT} bytes as JSON, this has {size}")
+    return text
+
+
+def checked_label(label: object) -> str:
+    """Give the label that a client gives itself; it is shown to people, escaped."""
+    if label is None:
+        return ""
+    if not isinstance(label, str) or len(label.encode(errors="replace")) > NAME_LIMIT:
+        raise Misuse(f"holder must be a string of at most {NAME_LIMIT} bytes, not {label!r}")
+    return label
+
+
+def checked_reason(reason: object) -> str:
+    """Give the reason for breaking a lock; its holder and the log will see it."""
+    if not isinstance(reason, str) or len(reason.encode(errors="replace")) > NAME_LIMIT:
+        raise Misuse(f"reason must be a string of at most {NAME_LIMIT} bytes, not {reason!r}")
+    return reason

@@ -1,0 +1,72 @@
+"""From a call's arguments and the client's defaults to an order that a flow can trust."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import inf
+
+from holdfast.api.checks import (
+    Given,
+    Unset,
+    checked_metadata,
+    checked_name,
+    checked_ttl,
+    checked_wait,
+)
+from holdfast.durations import Duration, positive
+from holdfast.errors import Misuse
+from holdfast.flows.order import Order
+from holdfast.rules.messages import Want
+from holdfast.values import Capabilities, Json, Kind, OnLoss
+
+
+class Orders:
+    """One client's defaults."""
+
+    def __init__(
+        self, capabilities: Capabilities, ttl: Duration, wait: Duration | None
+    ) -> None:
+        self._capabilities = capabilities
+        self._ttl = checked_ttl(ttl, renew=True, capabilities=capabilities)
+        self._wait = checked_wait(wait)
+
+    def exclusive(
+        self,
+        name: str,
+        *,
+        kind: Kind,
+        ttl: Given,
+        wait: Given | None,
+        max_hold: Duration | None,
+        renew: bool,
+        reentrant: bool,
+        metadata: Mapping[str, Json] | None,
+        detached: bool = False,
+    ) -> Order:
+        """Order all of ``name`` for one holder."""
+        span = self._ttl
+        if not isinstance(ttl, Unset):
+            span = checked_ttl(ttl, renew=renew, capabilities=self._capabilities)
+        longest = inf if max_hold is None else positive(max_hold, "max_hold")
+        want = Want(
+            kind=kind,
+            capacity=1,
+            weight=1,
+            ttl=min(span, longest),
+            metadata=checked_metadata(metadata),
+            detached=detached,
+        )
+        return Order(
+            name=checked_name(name),
+            want=want,
+            wait=self._wait if isinstance(wait, Unset) else checked_wait(wait),
+            renew=renew,
+            max_hold=longest,
+            reentrant=reentrant,
+        )
+
+    def on_loss(self, on_loss: OnLoss) -> OnLoss:
+        """Give the policy if it is one."""
+        if on_loss not in ("raise", "stop", "flag"):
+            raise Misuse(f"on_loss must be 'raise', 'stop' or 'flag', not {on_loss!r}")
+        return on_loss

@@ -1,0 +1,16 @@
+"""Where in the user's code a call comes from, for the error that names the first place."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+_OURS = str(Path(__file__).parent.parent)
+
+
+def caller() -> tuple[str, int]:
+    """Give file and line of the nearest frame outside of holdfast."""
+    frame = sys._getframe(1)  # noqa: SLF001 - the documented way to look at one's caller
+    while frame.f_code.co_filename.startswith(_OURS) and frame.f_back is not None:
+        frame = frame.f_back
+    return frame.f_code.co_filename, frame.f_lineno

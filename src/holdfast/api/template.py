@@ -1,0 +1,54 @@
+"""Names with ``{argument}`` placeholders, filled from a decorated function's arguments."""
+
+from __future__ import annotations
+
+import inspect
+import string
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from holdfast.api.checks import checked_name
+from holdfast.errors import Misuse
+
+
+class Template:
+    """A lock's name as the decorator of one function."""
+
+    def __init__(self, text: str, function: Callable[..., Any], *, wants_async: bool) -> None:
+        _refuse(function, wants_async=wants_async)
+        self._text = text
+        self._signature = inspect.signature(function)
+        try:
+            fields = [field for _, field, _, _ in string.Formatter().parse(text) if field is not None]
+        except ValueError as error:
+            raise Misuse(f"the name {text!r} cannot be filled in: {error}") from None
+        self._fixed = text.format() if not fields else None
+        for field in fields:
+            argument = field.partition(".")[0].partition("[")[0]
+            if argument not in self._signature.parameters:
+                known = ", ".join(self._signature.parameters) or "none"
+                raise Misuse(
+                    f"the name {text!r} asks for {{{argument}}}, but the arguments of"
+                    f" {function.__qualname__} are: {known}"
+                )
+
+    def fill(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str:
+        """Give the name for one call."""
+        if self._fixed is not None:
+            return self._fixed
+        bound = self._signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        return checked_name(self._text.format(**bound.arguments))
+
+
+def _refuse(function: Callable[..., Any], *, wants_async: bool) -> None:
+    name = getattr(function, "__qualname__", repr(function))
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        raise Misuse(
+            f"{name} is a generator: the lock would be gone before its body runs; take the lock"
+            " inside it"
+        )
+    if inspect.iscoroutinefunction(function) != wants_async:
+        if wants_async:
+            raise Misuse(f"{name} is not an async def; use the lock of a sync Client for it")
+        raise Misuse(f"{name} is an async def; use the lock of an AsyncClient for it")

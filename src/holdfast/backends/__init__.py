@@ -1,0 +1,1 @@
+"""Where the truth lives: one folder per backend, found through the registry only."""

@@ -1,0 +1,95 @@
+"""One named space of this process: records under a mutex, stepped by the rule itself."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Sequence
+
+from holdfast import clock
+from holdfast.rules.claim import step, view
+from holdfast.rules.holding import Record
+from holdfast.rules.messages import ListNames, Notice, Reply, Request, Seen
+from holdfast.rules.tombstones import KEPT_FOR
+
+Key = tuple[str, str]
+
+
+class Space:
+    """All names of one ``memory://`` address."""
+
+    def __init__(self) -> None:
+        self.inboxes: dict[str, Callable[[Notice], None]] = {}
+        self._mutex = threading.Lock()
+        self._records: dict[Key, Record] = {}
+        self._touched: dict[Key, float] = {}  # in the order of their last use
+        self._floor = 0
+
+    def answer(self, prefix: str, requests: Sequence[Request]) -> list[Reply]:
+        """Carry out the requests, then deliver the notices they caused."""
+        notices: list[Notice] = []
+        with self._mutex:
+            now = clock.now()
+            replies = [self._answer(prefix, request, now, notices) for request in requests]
+            self._forget_idle(now)
+        for notice in notices:
+            deliver = self.inboxes.get(notice.inbox)
+            if deliver is not None:
+                deliver(notice)
+        return replies
+
+    def _answer(self, prefix: str, request: Request, now: float, notices: list[Notice]) -> Reply:
+        if isinstance(request, ListNames):
+            return self._listed(prefix, request, now)
+        key = (prefix, request.name)
+        record = self._records.get(key)
+        if record is None:
+            record = Record(request.name, last_token=self._floor)
+        closed = {waiter.inbox for waiter in record.queue} - self.inboxes.keys()
+        after, reply, told = step(record, request, now, time.time_ns() // 1000, closed)
+        if after is not record:
+            self._records[key] = after
+            self._touched.pop(key, None)
+            self._touched[key] = now
+            notices.extend(told)
+        return reply
+
+    def _listed(self, prefix: str, request: ListNames, now: float) -> Seen:
+        names = sorted(
+            name
+            for (space, name), record in self._records.items()
+            if space == prefix and name.startswith(request.prefix) and not record.idle
+        )
+        later = [name for name in names if name > request.after][: request.limit]
+        return Seen(tuple(view(self._records[prefix, name], now) for name in later))
+
+    def _forget_idle(self, now: float) -> None:
+        """Drop a few of the records that nobody has used since their tombstones ended.
+
+        Their tokens are not forgotten: whatever starts anew starts above the highest of them.
+        """
+        for key in tuple(self._oldest(now)):
+            record = self._records[key]
+            del self._touched[key]
+            if record.idle:
+                self._floor = max(self._floor, record.last_token)
+                del self._records[key]
+            else:
+                self._touched[key] = now  # looked at again when it comes round
+
+    def _oldest(self, now: float) -> list[Key]:
+        found: list[Key] = []
+        for key, touched_at in self._touched.items():
+            if touched_at > now - KEPT_FOR or len(found) == 2:
+                break
+            found.append(key)
+        return found
+
+
+_spaces: dict[tuple[int, str], Space] = {}
+
+
+def space(name: str) -> Space:
+    """Give the process's one space of that name; a forked child starts with empty ones."""
+    return _spaces.setdefault((os.getpid(), name), Space())

@@ -1,0 +1,26 @@
+"""Finds the backend for a URL and imports it only then, so that nobody pays for the others."""
+
+from __future__ import annotations
+
+import difflib
+from importlib import import_module
+from typing import cast
+
+from holdfast.errors import Misuse
+from holdfast.ports import Backend
+from holdfast.settings import Address
+
+_MODULES = {
+    "memory": "holdfast.backends.memory.backend",
+    "sqlite": "holdfast.backends.sqlite.backend",
+}
+
+
+def open_backend(address: Address, prefix: str) -> Backend:
+    """Make the backend that ``address`` names."""
+    module = _MODULES.get(address.scheme)
+    if module is None:
+        near = difflib.get_close_matches(address.scheme, _MODULES, 1)
+        hint = f"did you mean {near[0]}://?" if near else f"known are: {', '.join(_MODULES)}"
+        raise Misuse(f"no backend has the scheme {address.scheme!r} ({address.shown}); {hint}")
+    return cast("Backend", import_module(module).connect(address, prefix))

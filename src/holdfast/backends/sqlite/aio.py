@@ -1,0 +1,120 @@
+"""The wire for tasks: one thread of the client does the transactions, and merges what has gathered.
+
+A commit may have to wait for another process, or for the disk; an event loop must not. Whatever the
+tasks of a client ask while one transaction is under way travels together in the next.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from holdfast.backends.sqlite.store import Store
+from holdfast.errors import BackendUnavailable
+from holdfast.rules.messages import Reply, Request
+
+Answer = asyncio.Future[list[Reply | BackendUnavailable]]
+
+Settled = tuple[Answer, list[Reply | BackendUnavailable]]
+
+LARGEST_BATCH = 1000
+"""Requests in one transaction: a longer one would hold other processes up."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Job:
+    requests: Sequence[Request]
+    deadline: float
+    loop: asyncio.AbstractEventLoop
+    answer: Answer
+
+
+class AioWire:
+    """Hands requests to the client's thread and awaits the answers."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        # Putting something in is safe in a finaliser too; ``None`` ends the thread.
+        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._thread: threading.Thread | None = None
+
+    async def ask(self, request: Request, deadline: float) -> Reply:
+        """Carry out one request."""
+        answer = (await self._hand_in((request,), deadline))[0]
+        if isinstance(answer, BackendUnavailable):
+            raise answer
+        return answer
+
+    async def ask_all(
+        self, requests: Sequence[Request], deadline: float
+    ) -> list[Reply | BackendUnavailable]:
+        """Carry out many in one transaction."""
+        return await self._hand_in(requests, deadline)
+
+    def close(self) -> None:
+        """End the thread when it has done what it was given."""
+        if self._thread is None:
+            self._store.close()
+        else:
+            self._jobs.put(None)
+
+    def _hand_in(self, requests: Sequence[Request], deadline: float) -> Answer:
+        loop = asyncio.get_running_loop()
+        answer: Answer = loop.create_future()
+        self._jobs.put(_Job(requests, deadline, loop, answer))
+        if self._thread is None or not self._thread.is_alive():
+            self._thread = threading.Thread(target=self._work, name="holdfast-sqlite", daemon=True)
+            self._thread.start()
+        return answer
+
+    def _work(self) -> None:
+        while True:
+            first = self._jobs.get()
+            batch = self._gather(first)
+            if batch:
+                self._carry_out(batch)
+            if first is None:
+                self._store.close()
+                return
+
+    def _gather(self, job: _Job | None) -> list[_Job]:
+        """Take along what has been asked meanwhile; what nobody waits for any more is not begun."""
+        batch: list[_Job] = []
+        size = 0
+        while job is not None:
+            if not job.answer.cancelled():
+                batch.append(job)
+                size += len(job.requests)
+            if size >= LARGEST_BATCH or self._jobs.empty():
+                break
+            job = self._jobs.get()
+            if job is None:
+                self._jobs.put(None)  # ended after this batch
+        return batch
+
+    def _carry_out(self, batch: list[_Job]) -> None:
+        requests = [request for job in batch for request in job.requests]
+        answers: list[Reply | BackendUnavailable]
+        try:
+            answers = [*self._store.carry_out(requests, min(job.deadline for job in batch))]
+        except BackendUnavailable as error:
+            answers = [error] * len(requests)
+        settled: dict[asyncio.AbstractEventLoop, list[Settled]] = {}
+        for job in batch:
+            mine, answers = answers[: len(job.requests)], answers[len(job.requests) :]
+            settled.setdefault(job.loop, []).append((job.answer, mine))
+        for loop, results in settled.items():
+            try:
+                loop.call_soon_threadsafe(partial(_settle, results))
+            except RuntimeError:  # the loop is closed: nobody waits for these answers
+                continue
+
+
+def _settle(results: list[Settled]) -> None:
+    for answer, mine in results:
+        if not answer.done():
+            answer.set_result(mine)

@@ -1,0 +1,64 @@
+"""What SQLite's errors mean to a person, and what to do about each."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from holdfast.errors import BackendUnavailable
+
+_PRIMARY = 0xFF
+
+_WORDS = {
+    sqlite3.SQLITE_FULL: ("the disk is full", "free some space; nothing was changed"),
+    sqlite3.SQLITE_READONLY: (
+        "the file or its folder is read-only",
+        "give this user write access to both, or choose another path",
+    ),
+    sqlite3.SQLITE_CANTOPEN: (
+        "the file cannot be opened",
+        "does its folder exist, and may this user write there? An absolute path has four slashes:"
+        " sqlite:////var/lib/app/locks.db",
+    ),
+    sqlite3.SQLITE_CORRUPT: (
+        "the file is damaged",
+        "stop the programs that use it and move it away; holdfast makes a new one",
+    ),
+    sqlite3.SQLITE_NOTADB: (
+        "the file is not a SQLite database",
+        "choose another path, or move the file away if it was meant for holdfast",
+    ),
+    sqlite3.SQLITE_IOERR: (
+        "the disk reports an error",
+        "look at the kernel's log; a network file system cannot carry a lock file",
+    ),
+    sqlite3.SQLITE_PERM: ("access is denied", "give this user write access to the file"),
+}
+_LASTING = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CANTOPEN}
+_LASTING |= {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM}
+
+
+def is_busy(error: sqlite3.Error) -> bool:
+    """Whether another connection is in the way, so that trying again will do."""
+    code = getattr(error, "sqlite_errorcode", 0) & _PRIMARY
+    return code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+
+
+def explained(error: sqlite3.Error, shown: str) -> BackendUnavailable:
+    """Turn an error of SQLite into ours; it rolled back, so nothing was changed."""
+    code = getattr(error, "sqlite_errorcode", 0) & _PRIMARY
+    what, remedy = _WORDS.get(code, (str(error), "see the error it was raised from"))
+    return BackendUnavailable(
+        f"{shown}: {what}: {remedy}.",
+        backend="sqlite",
+        transient=code not in _LASTING,
+    )
+
+
+def still_busy(shown: str, seconds: float) -> BackendUnavailable:
+    """Say that another process kept the file locked for the whole time allowed."""
+    return BackendUnavailable(
+        f"{shown}: another process kept the file locked for {seconds:.1f} s; a transaction of"
+        " ours takes well under a millisecond, so look for a program that is stopped or that"
+        " opened the file by hand (`fuser` names it).",
+        backend="sqlite",
+    )

@@ -1,0 +1,198 @@
+"""The file: one transaction per batch, the rule stepped inside it, notices sent after the commit.
+
+Everything that touches ``sqlite3`` for a request is here; ``schema`` has the statements, ``faults``
+what its errors mean. A store is used by one wire, from any thread, one at a time (the gate).
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from holdfast import clock
+from holdfast.backends.sqlite import faults, inbox, schema
+from holdfast.backends.sqlite.codec import from_row, to_row
+from holdfast.backends.sqlite.gate import gate
+from holdfast.backends.sqlite.host import boot_id
+from holdfast.backends.sqlite.living import Living
+from holdfast.rules.claim import step, view
+from holdfast.rules.holding import IDLE_FOR, Record
+from holdfast.rules.messages import ListNames, Look, NameRequest, Notice, Reply, Request, Seen
+
+SHORTEST_PAUSE, LONGEST_PAUSE = 0.0001, 0.005
+"""Between tries while another process writes: its transaction takes some forty microseconds."""
+
+SWEEP_EVERY = 3600.0
+
+Identity = tuple[int, int]
+
+
+class Store:
+    """One wire's connection to the file."""
+
+    def __init__(self, path: Path, inboxes: Path, shown: str, prefix: str, client: str) -> None:
+        self._path = str(path)
+        self._inboxes = inboxes
+        self._shown = shown
+        self._prefix = prefix
+        self._gate = gate(self._path)
+        self._living = Living(inboxes, client)
+        self._connection: sqlite3.Connection | None = None
+        self._identity: Identity | None = None
+        self._swept_at = -SWEEP_EVERY
+
+    def carry_out(self, requests: Sequence[Request], deadline: float) -> list[Reply]:
+        """Answer ``requests`` in one transaction, or raise ``BackendUnavailable``."""
+        started_at = clock.now()
+        reading = all(isinstance(request, (Look, ListNames)) for request in requests)
+        work = self._read if reading else self._write
+        pause = SHORTEST_PAUSE
+        while True:
+            try:
+                with self._gate:
+                    replies, notices = work(self._connected(), requests)
+                break
+            except sqlite3.Error as error:
+                if not faults.is_busy(error):
+                    self.close()  # the next try starts with a fresh look at the file
+                    raise faults.explained(error, self._shown) from error
+                if clock.now() + pause >= deadline:
+                    raise faults.still_busy(self._shown, clock.now() - started_at) from error
+            time.sleep(pause)  # outside the gate
+            pause = min(LONGEST_PAUSE, pause * 1.5)
+        for notice in notices:
+            inbox.send(self._inboxes, notice)
+        return replies
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        with self._gate:
+            connection, self._connection = self._connection, None
+            if connection is not None:
+                connection.close()
+
+    def _connected(self) -> sqlite3.Connection:
+        """Give the connection; make it anew if the file was replaced under it."""
+        try:
+            found = os.stat(self._path)
+            identity = (found.st_dev, found.st_ino)
+        except FileNotFoundError:
+            identity = None
+        if self._connection is not None and identity == self._identity:
+            return self._connection
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+        connection = sqlite3.connect(
+            self._path, timeout=0, isolation_level=None, check_same_thread=False
+        )
+        try:
+            schema.set_up(connection, boot_id(), clock.now())
+        except BaseException:
+            connection.close()
+            raise
+        found = os.stat(self._path)
+        self._identity = (found.st_dev, found.st_ino)
+        self._connection = connection
+        return connection
+
+    def _write(
+        self, connection: sqlite3.Connection, requests: Sequence[Request]
+    ) -> tuple[list[Reply], list[Notice]]:
+        execute = connection.execute
+        execute("BEGIN IMMEDIATE")
+        try:
+            # Read after the lock was got: the time of the decision, not of the wish.
+            now = clock.now()
+            batch = _Batch(connection, self._prefix, self._living, now)
+            replies = [batch.answer(request) for request in requests]
+            batch.store()
+            if now - self._swept_at > SWEEP_EVERY:
+                self._swept_at = now
+                self._sweep(connection, now)
+            execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:
+                execute("ROLLBACK")
+            raise
+        return replies, batch.notices
+
+    def _read(
+        self, connection: sqlite3.Connection, requests: Sequence[Request]
+    ) -> tuple[list[Reply], list[Notice]]:
+        batch = _Batch(connection, self._prefix, self._living, clock.now())
+        return [batch.answer(request) for request in requests], []
+
+    def _sweep(self, connection: sqlite3.Connection, now: float) -> None:
+        """Forget a few names that nobody used for a day, but not how high their tokens were."""
+        rows = connection.execute(schema.IDLE, (now - IDLE_FOR,)).fetchall()
+        for (rowid,) in rows:
+            (token,) = connection.execute(
+                "SELECT last_token FROM names WHERE rowid = ?", (rowid,)
+            ).fetchone()
+            connection.execute(schema.RAISE_FLOOR, (token,))
+            connection.execute("DELETE FROM names WHERE rowid = ?", (rowid,))
+        if self._inboxes.is_dir():
+            inbox.sweep(self._inboxes, time.time() - IDLE_FOR)
+
+
+class _Batch:
+    """The records that one transaction works on: each read once, each written once."""
+
+    def __init__(
+        self, connection: sqlite3.Connection, prefix: str, living: Living, now: float
+    ) -> None:
+        self._execute: Callable[..., sqlite3.Cursor] = connection.execute
+        self._prefix = prefix
+        self._living = living
+        self._now = now
+        self._before: dict[str, Record | None] = {}
+        self._after: dict[str, Record] = {}
+        self.notices: list[Notice] = []
+
+    def answer(self, request: Request) -> Reply:
+        """Step one request."""
+        if isinstance(request, ListNames):
+            return self._listed(request)
+        record = self._after.get(request.name)
+        if record is None:
+            record = self._loaded(request)
+        gone = self._living.gone(record, self._now) if record.grants or record.queue else ()
+        mint = time.time_ns() // 1000
+        self._after[request.name], reply, notices = step(
+            record, request, self._now, mint, gone, gone
+        )
+        self.notices.extend(notices)
+        return reply
+
+    def store(self) -> None:
+        """Write what has changed."""
+        for name, record in self._after.items():
+            before = self._before[name]
+            if before is None:
+                row = (*to_row(record), self._now, self._prefix, name)
+                self._execute(schema.INSERT, row)
+            elif record != before:
+                row = (*to_row(record), self._now, self._prefix, name)
+                self._execute(schema.UPDATE, row)
+
+    def _loaded(self, request: NameRequest) -> Record:
+        row = self._execute(schema.LOAD, (self._prefix, request.name)).fetchone()
+        if row is not None:
+            record = self._before[request.name] = from_row(request.name, row)
+            return record
+        self._before[request.name] = None
+        floor = self._execute(schema.FLOOR).fetchone()
+        return Record(request.name, last_token=floor[0] if floor else 0)
+
+    def _listed(self, request: ListNames) -> Seen:
+        start = request.prefix
+        bounds = (self._prefix, request.after, start, start + "\U0010ffff", request.limit)
+        found = []
+        for name, *row in self._execute(schema.PAGE, bounds):
+            record = from_row(name, tuple(row))  # type: ignore[arg-type]
+            found.append(view(record, self._now, self._living.gone(record, self._now)))
+        return Seen(tuple(found))

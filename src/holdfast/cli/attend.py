@@ -1,0 +1,166 @@
+"""Attending a command until nothing of its process group is left: the main thread's one loop.
+
+It passes signals on, follows the command when it is suspended, cleans up what the command leaves
+behind, and stops everything before the lease can end:
+
+    what happens                      SIGTERM            SIGKILL
+    the command has ended             to what is left    after the grace
+    the lease nears its end           at once            after the grace, still within the lease
+    the lease was marked broken       at once            after the grace, at its end at the latest
+    the lease is over                 –                  at once
+
+Knows the lease only as a ``Tether``; how processes are signalled is in ``child``.
+"""
+
+from __future__ import annotations
+
+import signal
+from dataclasses import dataclass
+from math import inf
+from typing import Protocol
+
+from holdfast import clock
+from holdfast.cli.child import Child
+from holdfast.cli.report import say
+from holdfast.cli.signals import ENDING, PASSED, Inbox
+from holdfast.cli.terminal import Terminal
+
+LOOK = 1.0
+"""How long we sleep at most: timers stop while the host is suspended, the lease's clock does not."""
+
+SETTLING = 0.02
+"""How often we look after a SIGKILL: members that are not our children do not tell us their end."""
+
+_JOB_CONTROL = (signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU)
+
+
+class Tether(Protocol):
+    """What limits the life of a command."""
+
+    grace: float
+    """How long from asking the group to end until it is ended."""
+    margin: float
+    """How long before its end everything has to be gone."""
+
+    def left(self) -> float:
+        """Seconds until its end; 0 or less when it is over."""
+
+    def broken(self) -> bool:
+        """Whether it will not be prolonged any more."""
+
+    def why(self) -> str:
+        """Say why the command has to be stopped."""
+
+
+@dataclass(frozen=True, slots=True)
+class Untethered:
+    """For a command that runs without a lease."""
+
+    grace: float
+    margin: float = 0.0
+
+    def left(self) -> float:
+        """Seconds until its end: never."""
+        return inf
+
+    def broken(self) -> bool:
+        """Nothing can break."""
+        return False
+
+    def why(self) -> str:
+        """There is no reason to stop."""
+        return ""
+
+
+@dataclass(slots=True)
+class Attendance:
+    """One command being attended; afterwards, what came of it."""
+
+    child: Child
+    inbox: Inbox
+    tether: Tether
+    terminal: Terminal | None = None
+    lost: bool = False
+    asked_to_end: int | None = None
+    _kill_at: float = inf
+    _continue: bool = False
+
+    def see_out(self) -> None:
+        """Return when nothing of the group is left."""
+        while not self.child.reap():
+            self._stop_if_due()
+            self._follow_suspension()
+            for signum in self.inbox.wait(self._until_next()):
+                self._pass_on(signum)
+            if self.child.ended and not self._can_reach():
+                return
+
+    def _stop_if_due(self) -> None:
+        left, now = self.tether.left(), clock.now()
+        if not self.lost and (
+            self.tether.broken() or left <= self.tether.grace + self.tether.margin
+        ):
+            self.lost = True
+            say(f"stopping the command: {self.tether.why()}")
+        if not self.lost and not self.child.ended:
+            return
+        if left <= self.tether.margin or now >= self._kill_at:
+            # Also what is stopped: SIGKILL needs no SIGCONT, so it never runs without the lease.
+            self._kill_at = -inf
+            self.child.kill()
+        elif self._kill_at == inf:
+            self._kill_at = now + self.tether.grace
+            self.child.terminate()
+
+    def _until_next(self) -> float:
+        """Seconds until something is due, if nothing happens before."""
+        if self._kill_at == -inf:
+            return SETTLING
+        left, now = self.tether.left(), clock.now()
+        if self._kill_at == inf:
+            return min(LOOK, left - self.tether.grace - self.tether.margin)
+        return min(LOOK, left - self.tether.margin, self._kill_at - now)
+
+    def _pass_on(self, signum: int) -> None:
+        if signum in PASSED or signum == signal.SIGTSTP:
+            if not self.child.signal(signum):
+                say("cannot pass the signal on: the command runs as another user")
+            if signum in ENDING:
+                self.asked_to_end = self.asked_to_end or signum
+        elif signum == signal.SIGCONT:
+            self._continue = True  # not before the lease has been looked at
+
+    def _follow_suspension(self) -> None:
+        """Suspend ourselves with the command, and continue it when we are continued."""
+        stopped_by, self.child.stopped_by = self.child.stopped_by, None
+        if stopped_by in _JOB_CONTROL:
+            wants_terminal = stopped_by != signal.SIGTSTP
+            lent = wants_terminal and self.terminal and self.terminal.lend(self.child.group)
+            if not lent:
+                self._suspend()
+                self._stop_if_due()  # the lease was not renewed meanwhile
+            self._continue = True
+        if self._continue and self._kill_at == inf:
+            self._continue = False
+            if self.terminal is not None and self.terminal.undivided:
+                self.terminal.lend(self.child.group)
+            self.child.signal(signal.SIGCONT)
+
+    def _suspend(self) -> None:
+        """Stop like any job; come back when the shell continues us.
+
+        Nobody renews the lease meanwhile, and the command cannot run meanwhile either.
+        """
+        if self.terminal is not None:
+            self.terminal.take_back()
+        before = signal.signal(signal.SIGTSTP, signal.SIG_IGN)
+        signal_own_group = signal.SIGTSTP
+        import os
+
+        os.killpg(0, signal_own_group)  # the script around us; the signal passes us by
+        signal.signal(signal.SIGTSTP, signal.SIG_DFL)
+        signal.raise_signal(signal.SIGTSTP)  # to this thread: nothing runs on before we are stopped
+        signal.signal(signal.SIGTSTP, before)
+
+    def _can_reach(self) -> bool:
+        return True

@@ -1,0 +1,109 @@
+"""One command and its process group: start it, signal it, see the last of it.
+
+Knows nothing of locks. The group, not the child, is the unit: whatever the command starts without
+leaving the group is signalled with it and must be gone before ``reap`` says so. Its counterpart,
+which decides *when* to signal, is ``attend``.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from typing import Self
+
+from holdfast.cli import codes, kernel
+from holdfast.cli.terminal import Terminal
+
+
+class CannotStart(Exception):
+    """The command could not be executed; ``code`` is what a shell would say."""
+
+    def __init__(self, message: str, code: int) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class Child:
+    """A running command, the leader of a process group of its own."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self._process = process
+        self.group = process.pid
+        self.stopped_by: int | None = None
+
+    @classmethod
+    def start(
+        cls,
+        command: Sequence[str],
+        *,
+        env: Mapping[str, str] | None = None,
+        keep_open: Sequence[int] = (),
+        terminal: Terminal | None = None,
+    ) -> Self:
+        """Start ``command``. Call it in the main thread: see ``kernel.dies_with_this_process``."""
+        arrange_death = kernel.dies_with_this_process()
+
+        def before_exec() -> None:
+            arrange_death()
+            if terminal is not None:
+                terminal.restore_for_child()
+
+        try:
+            process = subprocess.Popen(  # noqa: S603 - running the user's command is the purpose
+                command, env=env, pass_fds=keep_open, process_group=0, preexec_fn=before_exec
+            )
+        except OSError as error:
+            missing = isinstance(error, FileNotFoundError)
+            code = codes.NOT_FOUND if missing else codes.NOT_EXECUTABLE
+            raise CannotStart(f"cannot run {command[0]!r}: {error.strerror}", code) from error
+        child = cls(process)
+        if terminal is not None and terminal.undivided:
+            terminal.lend(child.group)
+        return child
+
+    @property
+    def ended(self) -> bool:
+        """Whether the command itself has ended; others of its group may still be there."""
+        return self._process.returncode is not None
+
+    @property
+    def code(self) -> int:
+        """The exit code of the command, once it has ended."""
+        return codes.of_child(self._process.returncode)
+
+    def reap(self) -> bool:
+        """Take note of everyone that has ended or stopped; say whether the whole group is gone."""
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG | os.WUNTRACED)
+            except ChildProcessError:
+                break
+            if pid == 0:
+                break
+            if pid != self.group:
+                continue  # an orphan that we have adopted
+            if os.WIFSTOPPED(status):
+                self.stopped_by = os.WSTOPSIG(status)
+            else:
+                self._process.returncode = os.waitstatus_to_exitcode(status)
+        return self.ended and not kernel.group_lives(self.group)
+
+    def signal(self, signum: int) -> bool:
+        """Signal the whole group; ``False`` when none of it is ours to signal."""
+        try:
+            os.killpg(self.group, signum)
+        except ProcessLookupError:
+            return True
+        except PermissionError:
+            return False
+        return True
+
+    def terminate(self) -> bool:
+        """Ask the group to end, also those of it that are stopped."""
+        return self.signal(signal.SIGTERM) and self.signal(signal.SIGCONT)
+
+    def kill(self) -> bool:
+        """End the group, without asking."""
+        return self.signal(signal.SIGKILL)

@@ -1,0 +1,57 @@
+"""What each exit code means: the one table, for every command, ``--help`` and docs/cli.md.
+
+``run`` passes the codes of its command through, so a command that ends with 75 by itself looks
+like a busy lock; ``--busy-code`` moves that one, and every line of ours begins with ``holdfast:``.
+"""
+
+from __future__ import annotations
+
+from holdfast.errors import (
+    BackendUnavailable,
+    Conflict,
+    HoldfastError,
+    LockBusy,
+    LockLost,
+)
+
+DONE = 0
+MOVED_ON = 1
+USAGE = 2
+UNAVAILABLE = 69
+LOST = 70
+BUSY = 75
+NOT_EXECUTABLE = 126
+NOT_FOUND = 127
+SIGNALLED = 128
+
+MEANINGS = {
+    "0": "done; for run: the command ended with 0, or --unless found nothing to do",
+    "1": "the lock has moved on: break was given the token of an earlier grant",
+    "2": "wrong usage: unknown option, bad duration, missing extra",
+    "69": "the backend is unavailable",
+    "70": "the lease is lost; for run: the command was stopped before it could end",
+    "75": "busy: somebody else holds it, and --wait is over (run: --busy-code changes this)",
+    "126": "run: the command is not executable",
+    "127": "run: the command was not found",
+    "128+N": "ended by signal N: the command of run, or holdfast itself while it waited",
+}
+
+
+def of(error: HoldfastError) -> int:
+    """Give the code for an error: by what the caller can do about it."""
+    match error:
+        case LockBusy():
+            return BUSY
+        case LockLost():
+            return LOST
+        case BackendUnavailable():
+            return UNAVAILABLE
+        case Conflict():
+            return MOVED_ON
+        case _:
+            return USAGE
+
+
+def of_child(returncode: int) -> int:
+    """Give the code a shell would show for a child: its own, or 128 + N if signal N killed it."""
+    return returncode if returncode >= 0 else SIGNALLED - returncode

@@ -1,0 +1,51 @@
+"""How the command line speaks: one line on stderr for people, JSON on stdout for programs.
+
+Nothing here may print a password or a claim id: errors and values of the library carry neither.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import sys
+from typing import override
+
+from holdfast.values import Json
+
+
+def say(text: str) -> None:
+    """Write one line to stderr. A terminal that is gone must not end the work that goes on."""
+    line = " ".join(text.split())
+    with contextlib.suppress(OSError, ValueError):
+        sys.stderr.write(f"holdfast: {line}\n")
+        sys.stderr.flush()
+
+
+def put(line: str) -> None:
+    """Write one line to stdout, at once, whoever reads it."""
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def put_json(value: Json) -> None:
+    """Write a value to stdout as one line of JSON."""
+    import json
+
+    put(json.dumps(value))
+
+
+class _OneLine(logging.Handler):
+    """Shows what the library logs in the same form as everything else that is said here."""
+
+    @override
+    def emit(self, record: logging.LogRecord) -> None:
+        fault = f" ({record.exc_info[1]!r})" if record.exc_info else ""
+        say(record.getMessage() + fault)
+
+
+def say_what_is_logged() -> None:
+    """Let the library's warnings (long waits, failing renewals, losses) appear on stderr."""
+    logger = logging.getLogger("holdfast")
+    if not logger.handlers:
+        logger.addHandler(_OneLine(logging.WARNING))
+        logger.propagate = False

@@ -1,0 +1,72 @@
+"""The terminal, lent to the command while it runs, as a shell lends it to its jobs.
+
+The command has a process group of its own; without the terminal it could not read the keyboard,
+and Ctrl-C would reach only us. So it gets the terminal at once where it is the only one to use it,
+and otherwise (``holdfast run … | less``) when it asks for it by reading.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+from typing import Self
+
+
+class Terminal:
+    """The controlling terminal, if we are in its foreground or may come to be."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._lent_to: int | None = None
+        # Whoever sets the foreground group from the background is stopped by this one.
+        self._before = signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+
+    @classmethod
+    def find(cls) -> Self | None:
+        """Open the controlling terminal; a job of cron or systemd has none."""
+        try:
+            return cls(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC))
+        except OSError:
+            return None
+
+    @property
+    def ours(self) -> bool:
+        """Whether we are in the foreground, so that it is ours to lend."""
+        try:
+            return os.tcgetpgrp(self._descriptor) == os.getpgrp()
+        except OSError:  # hung up
+            return False
+
+    @property
+    def undivided(self) -> bool:
+        """Whether nobody else in our own group is likely to use it: we are in no pipeline."""
+        return self.ours and os.isatty(0) and os.isatty(1)
+
+    def lend(self, group: int) -> bool:
+        """Put the command's group into the foreground, if it is ours to do so; say if it is there.
+
+        A command that reads before we come to this is stopped, seen to be, and continued.
+        """
+        if self.ours:
+            with contextlib.suppress(OSError):
+                os.tcsetpgrp(self._descriptor, group)
+            self._lent_to = group
+        return self._lent_to == group and not self.ours
+
+    def restore_for_child(self) -> None:
+        """Give the child the handling of SIGTTOU that we found."""
+        signal.signal(signal.SIGTTOU, self._before)
+
+    def take_back(self) -> None:
+        """Return to the foreground, unless a shell has meanwhile put somebody else there."""
+        with contextlib.suppress(OSError):
+            if self._lent_to is not None and os.tcgetpgrp(self._descriptor) == self._lent_to:
+                os.tcsetpgrp(self._descriptor, os.getpgrp())
+        self._lent_to = None
+
+    def close(self) -> None:
+        """Take it back and let go of it."""
+        self.take_back()
+        signal.signal(signal.SIGTTOU, self._before)
+        os.close(self._descriptor)

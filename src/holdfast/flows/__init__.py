@@ -1,0 +1,1 @@
+"""The stories, written once: each flow asks the rules, and speaks through the two ports only."""

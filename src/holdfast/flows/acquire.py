@@ -1,0 +1,253 @@
+"""Getting hold of a name: ask, wait in line if need be, start only under a lease that is good.
+
+The story in three parts. *Asking*: until the first reply ``call_limit`` bounds everything.
+*Waiting*: the keeper keeps the place and hears the notice; outages are ridden over until ``wait``
+ends. *Taking*: validity is computed anew, and a lease too short to start under is confirmed first.
+However it ends (error, cancellation, Ctrl-C), no claim is left behind. Counterparts: ``keep``,
+``release``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+
+from holdfast.errors import BackendUnavailable, LockBusy, Misuse
+from holdfast.flows import explain
+from holdfast.flows.book import Confirmed, Handed, LeaseState, Outcome, Ticket
+from holdfast.flows.lose import disown
+from holdfast.flows.order import Order
+from holdfast.flows.release import withdraw
+from holdfast.flows.session import Session, ask_until
+from holdfast.observe import events
+from holdfast.rules import lease as rule
+from holdfast.rules.messages import (
+    Busy,
+    Claim,
+    Ended,
+    Granted,
+    Item,
+    Refused,
+    Renew,
+    Renewed,
+    Waiting,
+    Withdraw,
+)
+
+LOOK_UP = 2.0
+"""How often a waiting caller looks whether its keeper is still there."""
+
+LONG_WAIT = 10.0
+"""After how long a wait is worth a line in the log, and then again."""
+
+
+@dataclass(slots=True)
+class _Trip:
+    """How long this call may take, on the caller's clock."""
+
+    started_at: float
+    give_up_at: float
+    answer_by: float
+
+
+async def acquire(session: Session, order: Order, place: tuple[str, int]) -> LeaseState:
+    """Hold ``order.name``, or raise ``LockBusy`` or ``BackendUnavailable``."""
+    session.refuse_if_closed()
+    mine = _already_mine(session, order)
+    if mine is not None:
+        return mine
+    runtime = session.runtime
+    started_at = runtime.now()
+    if session.hub.curious:
+        session.hub.tell(events.Claimed(order.name, order.wait))
+    give_up_at = inf if order.wait is None else started_at + order.wait
+    trip = _Trip(started_at, give_up_at, started_at + session.call_limit)
+    while True:
+        state = await _attempt(session, order, trip, place)
+        if state is not None:
+            if session.hub.curious:
+                waited_for = runtime.now() - started_at
+                session.hub.tell(events.Granted(order.name, state.token, waited_for))
+            return state
+        # The claim ended before its body could start: in line again, behind those who came since.
+        if runtime.now() >= give_up_at:
+            raise explain.too_late(session, order)
+
+
+def _already_mine(session: Session, order: Order) -> LeaseState | None:
+    """Let the same thread or task in again, or keep it from waiting for itself."""
+    mine = session.book.owned.get((order.name, session.runtime.owner()))
+    if mine is None or not mine.holds(session.runtime.now()):
+        return None
+    if order.reentrant:
+        mine.count += 1
+        return mine
+    if order.wait != 0:
+        raise explain.self_deadlock(order, mine)
+    return None
+
+
+async def _attempt(
+    session: Session, order: Order, trip: _Trip, place: tuple[str, int]
+) -> LeaseState | None:
+    """Make one claim and see it through; ``None`` if it ended before its body could start."""
+    claim_id = session.new_id()
+    ticket = Ticket(order.name, claim_id, order.want.ttl)
+    session.book.tickets[claim_id] = ticket  # before asking: the notice may be first
+    try:
+        outcome = await _ask(session, order, ticket, trip)
+        if outcome is None:
+            outcome = await _wait_in_line(session, ticket, trip)
+        if outcome is None:
+            raise await _gave_up(session, order, ticket, trip)
+        return await _take(session, order, ticket, outcome, place)
+    except (LockBusy, Misuse):
+        raise  # the backend has nothing of this claim any more
+    except BackendUnavailable as error:
+        if error.outcome == "unknown":
+            until = session.runtime.now() + max(order.want.ttl, rule.PATIENCE)
+            session.leave(Withdraw(order.name, claim_id), until)
+        raise
+    except BaseException:  # cancelled or interrupted, at whatever point
+        state = session.book.leases.pop(claim_id, None)
+        if state is not None:
+            disown(session, state)
+        ttl = order.want.ttl
+        await session.runtime.finish(withdraw(session, order.name, claim_id, ttl))
+        raise
+    finally:
+        session.book.tickets.pop(claim_id, None)
+
+
+async def _ask(session: Session, order: Order, ticket: Ticket, trip: _Trip) -> Outcome | None:
+    """Send the claim; ``None`` means that it waits in the queue now."""
+    patience = 0.0 if order.wait == 0 else rule.PATIENCE
+    claim = Claim(
+        order.name,
+        ticket.claim_id,
+        order.want,
+        session.holder,
+        session.keeper.inbox(),
+        patience,
+        session.book.seen_token(order.name),
+    )
+    reply, asked_at = await ask_until(session, claim, trip.answer_by)
+    trip.answer_by = trip.give_up_at  # the backend has answered once: now only ``wait`` counts
+    match reply:
+        case Granted():
+            return Confirmed(reply, asked_at)
+        case Waiting():
+            ticket.confirmed_at = asked_at
+            ticket.holders = reply.holders
+            ticket.retry_at = inf if reply.retry_in is None else asked_at + reply.retry_in
+            ticket.renew_at = asked_at + rule.TICK
+            session.due(min(ticket.renew_at, ticket.retry_at))
+            return None
+        case Ended():
+            return reply
+        case Busy():
+            raise explain.busy(session, order, trip.started_at, reply.holders)
+        case Refused():
+            raise explain.refused(order, reply)
+        case _:
+            raise explain.nonsense(session, reply)
+
+
+async def _wait_in_line(session: Session, ticket: Ticket, trip: _Trip) -> Outcome | None:
+    """Wait until the keeper or a notice settles the ticket; ``None`` when ``wait`` is over."""
+    runtime = session.runtime
+    bell = ticket.bell = runtime.bell()
+    say_at = trip.started_at + LONG_WAIT
+    while ticket.outcome is None:
+        now = runtime.now()
+        if now >= trip.give_up_at:
+            return None
+        if now >= say_at:
+            say_at += LONG_WAIT
+            waited_for = now - trip.started_at
+            session.hub.tell(events.Waited(ticket.name, waited_for, ticket.holders))
+        await bell.wait(min(trip.give_up_at, say_at, now + LOOK_UP))
+        session.refuse_if_closed()
+        session.keeper.mind()
+    return ticket.outcome
+
+
+async def _gave_up(session: Session, order: Order, ticket: Ticket, trip: _Trip) -> Exception:
+    """Leave the line; busy only if the backend confirms that nothing is left of the claim."""
+    reply = await withdraw(session, order.name, ticket.claim_id, order.want.ttl)
+    if not isinstance(reply, Ended):
+        return explain.unresolved(session, order, trip.started_at)
+    return explain.busy(session, order, trip.started_at, reply.holders or ticket.holders)
+
+
+async def _take(
+    session: Session, order: Order, ticket: Ticket, outcome: Outcome, place: tuple[str, int]
+) -> LeaseState | None:
+    """Turn a grant into a lease under which the body may start, if enough of it is left."""
+    now = session.runtime.now()
+    if isinstance(outcome, Handed):
+        granted = outcome.granted
+        # Granted after the backend last said "still waiting", hence after that question was sent.
+        deadline = rule.deadline(ticket.confirmed_at, granted.remaining)
+        kept = not order.want.detached  # nobody would confirm a detached one later
+        if kept and rule.may_start_unconfirmed(now, deadline, granted.remaining):
+            full = granted.remaining >= order.want.ttl
+            renew_at = now if rule.confirm_now(now, deadline) else now + rule.TICK
+            return _begin(session, order, granted, deadline, place, None if full else renew_at)
+        outcome = await _confirm(session, order, granted)
+    if isinstance(outcome, Confirmed):
+        now = session.runtime.now()
+        deadline = rule.deadline(outcome.asked_at, outcome.granted.remaining)
+        if now < deadline:
+            return _begin(session, order, outcome.granted, deadline, place, None)
+        await withdraw(session, order.name, ticket.claim_id, order.want.ttl)
+    return None
+
+
+async def _confirm(session: Session, order: Order, granted: Granted) -> Outcome | None:
+    item = Item(granted.claim_id, granted.token, order.want.ttl)
+    by = session.runtime.now() + session.call_limit
+    try:
+        reply, asked_at = await ask_until(session, Renew(order.name, (item,)), by)
+    except BackendUnavailable:
+        until = session.runtime.now() + order.want.ttl
+        session.leave(Withdraw(order.name, granted.claim_id), until)
+        return None
+    if isinstance(reply, Renewed) and isinstance(reply.answers[0], Granted):
+        return Confirmed(reply.answers[0], asked_at)
+    return None
+
+
+def _begin(
+    session: Session,
+    order: Order,
+    granted: Granted,
+    deadline: float,
+    place: tuple[str, int],
+    confirm_at: float | None,
+) -> LeaseState:
+    """Enter the lease in the book; ``confirm_at`` says when its first short life must be filled."""
+    runtime, book, want = session.runtime, session.book, order.want
+    now = runtime.now()
+    stop_at = now + order.max_hold
+    renew_at = rule.next_renewal(now, want.ttl) if order.renew else inf
+    state = LeaseState(
+        order.name,
+        granted,
+        want,
+        deadline=min(deadline, stop_at),
+        renew_at=renew_at if confirm_at is None else confirm_at,
+        wants_renewal=order.renew,
+        started_at=now,
+        stop_at=stop_at,
+        push=runtime.push(),
+        owner=runtime.owner(),
+        place=place,
+    )
+    book.see_token(order.name, granted.token)
+    if not want.detached:
+        book.leases[state.claim_id] = state
+        if want.weight == want.capacity:
+            book.owned[order.name, state.owner] = state
+        session.due(min(state.renew_at, state.deadline))
+    return state

@@ -1,0 +1,209 @@
+"""What one client holds and waits for: the private state that callers and keeper share.
+
+There is no mutex. Every hand-over between threads is one atomic operation of a ``dict`` or
+``deque``: whoever pops a lease from ``leases`` decides its end. Nothing here refers to a public
+object, so that a forgotten lease can be collected.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import inf
+
+from holdfast.ports import Bell, Push
+from holdfast.rules.messages import Ended, Granted, Notice, Release, Want, Withdraw
+from holdfast.values import Tenure
+
+REMEMBERED = 10_000
+"""How many names' largest tokens a client remembers."""
+
+
+class LeaseState:
+    """One lease that this client was granted. ``Lease`` is its public face."""
+
+    __slots__ = (
+        "claim_id",
+        "complained",
+        "count",
+        "deadline",
+        "face",
+        "granted_at",
+        "listeners",
+        "loss",
+        "name",
+        "owner",
+        "place",
+        "push",
+        "released",
+        "renew_at",
+        "slots",
+        "started_at",
+        "stop_at",
+        "token",
+        "ttl",
+        "want",
+        "wants_renewal",
+        "watchers",
+        "__weakref__",
+    )
+
+    def __init__(
+        self,
+        name: str,
+        granted: Granted,
+        want: Want,
+        *,
+        deadline: float,
+        renew_at: float,
+        wants_renewal: bool,
+        started_at: float,
+        stop_at: float,
+        push: Push,
+        owner: object,
+        place: tuple[str, int],
+    ) -> None:
+        self.name = name
+        self.claim_id = granted.claim_id
+        self.token = granted.token
+        self.granted_at = granted.granted_at
+        self.slots = granted.slots
+        self.want = want
+        self.ttl = want.ttl
+        self.deadline = deadline  # moved only by a confirmed reply
+        self.renew_at = renew_at
+        self.wants_renewal = wants_renewal
+        self.started_at = started_at
+        self.stop_at = stop_at  # max_hold: not renewed beyond it
+        self.push = push
+        self.owner = owner
+        self.place = place
+        self.count = 1
+        self.face: Callable[[], object] | None = None  # a weak reference to the public lease
+        self.loss = ""
+        self.complained = False  # whether a caller was told of the loss by an error
+        self.released = False
+        self.listeners: list[Callable[[], object]] = []  # each is called once, on loss
+        self.watchers: list[Bell] = []  # rung when the lease ends, in whatever way
+
+    def holds(self, now: float) -> bool:
+        """Whether the holder may still believe. Always the clock's word, never a flag's alone."""
+        return now < self.deadline and not self.loss and not self.released
+
+    def is_lost(self, now: float) -> bool:
+        """Whether the lease ended without having been released."""
+        return bool(self.loss) or (now >= self.deadline and not self.released)
+
+    def why_lost(self) -> str:
+        """Say why, also when only the clock has noticed so far."""
+        return self.loss or self.why_over()
+
+    def why_over(self) -> str:
+        """Say why the deadline was reached."""
+        if self.deadline >= self.stop_at:
+            return "max_hold is over"
+        if not self.wants_renewal:
+            return "its ttl is over and it was taken with renew=False"
+        return "its deadline passed without a confirmed renewal"
+
+
+@dataclass(frozen=True, slots=True)
+class Handed:
+    """What a notice said: granted, with a first life that is yet to be confirmed."""
+
+    granted: Granted
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmed:
+    """What a reply said: granted, to a question sent at ``asked_at``."""
+
+    granted: Granted
+    asked_at: float
+
+
+Outcome = Handed | Confirmed | Ended
+
+
+class Ticket:
+    """One claim that is on its way or waits."""
+
+    __slots__ = (
+        "bell",
+        "claim_id",
+        "confirmed_at",
+        "holders",
+        "name",
+        "outcome",
+        "renew_at",
+        "retry_at",
+        "ttl",
+    )
+
+    def __init__(self, name: str, claim_id: str, ttl: float) -> None:
+        self.name = name
+        self.claim_id = claim_id
+        self.ttl = ttl
+        self.bell: Bell | None = None
+        self.outcome: Outcome | None = None
+        self.confirmed_at = -inf  # send time of the last question answered "still waiting"
+        self.renew_at = inf  # not the keeper's business until the claim is known to be queued
+        self.retry_at = inf
+        self.holders: tuple[Tenure, ...] = ()
+
+    def settle(self, outcome: Outcome) -> None:
+        """Put the outcome down, then ring: the waiter looks after it has hung up its bell."""
+        if self.outcome is None:
+            self.outcome = outcome
+            if self.bell is not None:
+                self.bell.ring()
+
+
+@dataclass(frozen=True, slots=True)
+class Chore:
+    """Something the keeper still has to tell the backend, as long as it can matter."""
+
+    request: Release | Withdraw
+    until: float
+
+
+class Book:
+    """All leases, tickets and chores of one client."""
+
+    def __init__(self) -> None:
+        self.leases: dict[str, LeaseState] = {}
+        self.tickets: dict[str, Ticket] = {}
+        self.chores: deque[Chore] = deque()
+        self.owned: dict[tuple[str, object], LeaseState] = {}
+        self.asleep_until = inf  # when the keeper looks again by itself; inf: only if woken
+        self.closing = False
+        self._tokens: dict[str, int] = {}
+
+    def seen_token(self, name: str) -> int:
+        """Give the largest token that this client has seen for ``name``."""
+        return self._tokens.get(name, 0)
+
+    def see_token(self, name: str, token: int) -> None:
+        """Remember a token; the names not seen for longest are forgotten first."""
+        known = self._tokens.pop(name, 0)
+        self._tokens[name] = max(known, token)
+        if len(self._tokens) > REMEMBERED:
+            self._tokens.pop(next(iter(self._tokens)), None)
+
+    def deliver(self, notice: Notice) -> None:
+        """Take a notice in, from whichever thread heard it."""
+        if notice.what == "granted":
+            ticket = self.tickets.get(notice.claim_id)
+            if ticket is not None and notice.token > self.seen_token(notice.name):
+                granted = Granted(
+                    notice.claim_id, notice.token, notice.life, notice.granted_at, notice.slots
+                )
+                ticket.settle(Handed(granted))
+            return
+        state = self.leases.get(notice.claim_id)
+        if state is not None and state.token == notice.token:
+            if notice.what == "forced":
+                state.deadline = -inf  # somebody else may be in already
+            state.loss = f"broken: {notice.reason}"
+            state.renew_at = -inf  # the keeper looks at it next, and tells

@@ -1,0 +1,89 @@
+"""The errors that an acquire can end in, in words: who holds it, since when, what to do."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from holdfast.durations import readable
+from holdfast.errors import BackendUnavailable, LockBusy, Misuse
+from holdfast.flows.book import LeaseState
+from holdfast.flows.order import Order
+from holdfast.flows.session import Session
+from holdfast.observe import events
+from holdfast.rules.messages import Refused, Reply
+from holdfast.values import Tenure, printable
+
+
+def busy(
+    session: Session, order: Order, started_at: float, holders: tuple[Tenure, ...]
+) -> LockBusy:
+    """Others hold it, or are ahead in its queue, and ``wait`` is over."""
+    waited_for = session.runtime.now() - started_at
+    name = printable(order.name)
+    if session.hub.curious:
+        session.hub.tell(events.Busy(order.name, waited_for, holders))
+    who = "; ".join(tenure(held) for held in holders) or "nobody right now, but others are in line"
+    waited = f" after waiting {readable(waited_for)}" if order.wait else ""
+    return LockBusy(
+        f"{name!r} is busy{waited}: held by {who}. `holdfast show {name}` shows more.",
+        name=order.name,
+        holders=holders,
+        waited_for=waited_for,
+    )
+
+
+def tenure(held: Tenure) -> str:
+    """Say who holds, since when and until when."""
+    since = datetime.fromtimestamp(held.since, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    left = f"for {readable(held.expires_in)} more unless renewed"
+    return f"{held.holder} since {since} with token {held.token}, {left}"
+
+
+def unresolved(session: Session, order: Order, started_at: float) -> BackendUnavailable:
+    """``wait`` is over and the backend does not say what became of the claim."""
+    waited = readable(session.runtime.now() - started_at)
+    return BackendUnavailable(
+        f"waited {waited} for {printable(order.name)!r} and {session.backend} does not answer; "
+        f"the claim ends by itself within {readable(max(order.want.ttl, 3.0))}. "
+        "`holdfast doctor` or the backend's own log may tell why.",
+        backend=session.backend,
+        outcome="unknown",
+    )
+
+
+def too_late(session: Session, order: Order) -> BackendUnavailable:
+    """The grant was over before the caller could use it."""
+    return BackendUnavailable(
+        f"{printable(order.name)!r} was granted, but the answer took longer than the lease lives "
+        f"(ttl {readable(order.want.ttl)}); use a longer ttl or find out what is slow.",
+        backend=session.backend,
+    )
+
+
+def self_deadlock(order: Order, mine: LeaseState) -> Misuse:
+    """The same thread or task would wait for itself."""
+    file, line = mine.place
+    return Misuse(
+        f"{printable(order.name)!r} is held by this very thread or task since {file}:{line}: "
+        "waiting for it would never end. Pass the lease on, use reentrant=True, or wait=0."
+    )
+
+
+def refused(order: Order, reply: Refused) -> Misuse:
+    """The rule refused the claim for good."""
+    name = printable(order.name)
+    return Misuse(
+        f"{name!r} cannot be claimed like this: {reply.detail}. "
+        f"Use another name, or the same terms everywhere; `holdfast show {name}` shows who uses it."
+    )
+
+
+def nonsense(session: Session, reply: Reply) -> BackendUnavailable:
+    """The backend answered something that does not fit the question."""
+    return BackendUnavailable(
+        f"{session.backend} gave an unexpected answer ({type(reply).__name__}); "
+        "is another version of holdfast in use on it?",
+        backend=session.backend,
+        outcome="unknown",
+        transient=False,
+    )

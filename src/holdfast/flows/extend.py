@@ -1,0 +1,41 @@
+"""Asking for a longer life of a lease than it was taken with."""
+
+from __future__ import annotations
+
+from holdfast.errors import BackendUnavailable
+from holdfast.flows.book import LeaseState
+from holdfast.flows.lose import lose, lost_error
+from holdfast.flows.session import Session, ask_until
+from holdfast.rules import lease as rule
+from holdfast.rules.messages import Ended, Granted, Item, Renew, Renewed
+
+
+async def extend(session: Session, state: LeaseState, ttl: float) -> None:
+    """Let the lease live for ``ttl`` from now, and renew it by that from now on.
+
+    Like every renewal it never shortens and never revives: a lost lease raises ``LockLost``.
+    """
+    now = session.runtime.now()
+    if not state.holds(now):
+        raise lost_error(state)
+    item = Item(state.claim_id, state.token, min(ttl, state.stop_at - now))
+    by = now + min(session.call_limit, state.deadline - now)
+    reply, asked_at = await ask_until(session, Renew(state.name, (item,)), by)
+    answer = reply.answers[0] if isinstance(reply, Renewed) else reply
+    match answer:
+        case Granted():
+            confirmed = rule.deadline(asked_at, answer.remaining)
+            state.ttl = ttl
+            state.deadline = min(max(state.deadline, confirmed), state.stop_at)
+            if state.wants_renewal:
+                state.renew_at = rule.next_renewal(asked_at, ttl)
+                session.due(state.renew_at)
+        case Ended():
+            lose(session, state, answer.reason or f"the backend has ended it ({answer.how})")
+            raise lost_error(state)
+        case _:
+            raise BackendUnavailable(
+                f"{session.backend} gave an unexpected answer ({type(answer).__name__})",
+                backend=session.backend,
+                outcome="unknown",
+            )

@@ -1,0 +1,60 @@
+"""Looking at names, and taking one away from its holder."""
+
+from __future__ import annotations
+
+from holdfast.errors import Conflict
+from holdfast.flows.explain import nonsense, tenure
+from holdfast.flows.session import Session, ask_until
+from holdfast.observe import events
+from holdfast.rules.messages import Break, Broke, ListNames, Look, NotHeld, Seen
+from holdfast.values import LockInfo, Tenure, printable
+
+PAGE = 1000
+"""How many names one question asks for, so that a long listing holds nobody up."""
+
+
+async def show(session: Session, name: str) -> LockInfo:
+    """Show one name."""
+    reply, _ = await ask_until(session, Look(name), _by(session))
+    if not isinstance(reply, Seen):
+        raise nonsense(session, reply)
+    return reply.locks[0]
+
+
+async def locks(session: Session, prefix: str) -> list[LockInfo]:
+    """Show every name in use that starts with ``prefix``, in the order of their bytes."""
+    found: list[LockInfo] = []
+    after = ""
+    while True:
+        reply, _ = await ask_until(session, ListNames(prefix, after, PAGE), _by(session))
+        if not isinstance(reply, Seen):
+            raise nonsense(session, reply)
+        found.extend(one for one in reply.locks if one.holders or one.queue)
+        if len(reply.locks) < PAGE:
+            return found
+        after = reply.locks[-1].name
+
+
+async def break_lock(
+    session: Session, name: str, token: int, reason: str, *, force: bool
+) -> Tenure:
+    """Mark the grant with this token, or take it away at once; give what was broken."""
+    request = Break(name, token, reason, force)
+    reply, _ = await ask_until(session, request, _by(session))
+    match reply:
+        case Broke():
+            session.hub.tell(events.Broken(name, token, reason, force))
+            return reply.tenure
+        case NotHeld():
+            now = "; ".join(tenure(held) for held in reply.holders) or "nobody"
+            raise Conflict(
+                f"{printable(name)!r} is not held with token {token}: it is held by {now}. "
+                "Look again and decide anew.",
+                name=name,
+            )
+        case _:
+            raise nonsense(session, reply)
+
+
+def _by(session: Session) -> float:
+    return session.runtime.now() + session.call_limit

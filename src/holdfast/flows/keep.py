@@ -1,0 +1,193 @@
+"""The keeper's story: renew what is due, tell what is lost, keep places in line, finish chores.
+
+One turn at a time; between turns the keeper listens to its inbox. All due leases and waiters go in
+one batch. An outcome that is unknown neither loses a lease nor extends it: it is asked again until
+the deadline, and only a confirmed reply moves a deadline.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import inf
+
+from holdfast.errors import BackendUnavailable
+from holdfast.flows.book import Confirmed, LeaseState, Ticket
+from holdfast.flows.lose import lose
+from holdfast.flows.session import Session
+from holdfast.observe import events
+from holdfast.rules import backoff
+from holdfast.rules import lease as rule
+from holdfast.rules.messages import Ended, Granted, Item, Renew, Renewed, Reply, Waiting
+
+
+@dataclass(slots=True)
+class Patience:
+    """How often in a row the backend has not answered the keeper."""
+
+    failures: int = 0
+    again_at: float = field(default=-inf)
+
+
+async def turn(session: Session, patience: Patience) -> float:
+    """Do everything that is due; say when to look again."""
+    book, runtime = session.book, session.runtime
+    book.asleep_until = inf  # whoever adds something from here on wakes us
+    await _finish_chores(session, patience)
+    now = runtime.now()
+    _tell_losses(session, now)
+    leases, tickets = _due(session, now)
+    if (leases or tickets) and now >= patience.again_at:
+        await _renew(session, patience, leases, tickets)
+        _tell_losses(session, runtime.now())
+    wake_at = _next_look(session, patience)
+    book.asleep_until = wake_at
+    return wake_at
+
+
+async def _finish_chores(session: Session, patience: Patience) -> None:
+    chores = session.book.chores
+    now = session.runtime.now()
+    mine = [chores.popleft() for _ in range(len(chores))]
+    waiting = [chore for chore in mine if chore.until > now]
+    if now < patience.again_at:
+        chores.extend(waiting)
+        return
+    if not waiting:
+        return
+    replies = await session.wire.ask_all(
+        [chore.request for chore in waiting], now + session.call_limit
+    )
+    failed = [
+        chore
+        for chore, reply in zip(waiting, replies, strict=True)
+        if isinstance(reply, BackendUnavailable)
+    ]
+    chores.extend(failed)
+    _note(session, patience, failed=bool(failed))
+
+
+def _tell_losses(session: Session, now: float) -> None:
+    for state in tuple(session.book.leases.values()):
+        if state.loss or now >= state.deadline:
+            lose(session, state, state.why_lost())
+
+
+def _due(session: Session, now: float) -> tuple[list[LeaseState], list[Ticket]]:
+    """Collect what is due, and what is due so soon that it may as well ride along."""
+    leases = [
+        state
+        for state in tuple(session.book.leases.values())
+        if state.renew_at <= now + state.ttl / 12
+    ]
+    tickets = [
+        ticket
+        for ticket in tuple(session.book.tickets.values())
+        if ticket.outcome is None
+        and (ticket.renew_at <= now + rule.TICK / 4 or ticket.retry_at <= now)
+    ]
+    due = any(state.renew_at <= now for state in leases) or any(
+        ticket.renew_at <= now or ticket.retry_at <= now for ticket in tickets
+    )
+    return (leases, tickets) if due else ([], [])
+
+
+async def _renew(
+    session: Session, patience: Patience, leases: list[LeaseState], tickets: list[Ticket]
+) -> None:
+    asked_at = session.runtime.now()
+    items: dict[str, list[Item]] = {}
+    for state in leases:
+        ttl = min(state.ttl, state.stop_at - asked_at)
+        items.setdefault(state.name, []).append(Item(state.claim_id, state.token, ttl))
+    for ticket in tickets:
+        item = Item(ticket.claim_id, 0, ticket.ttl, rule.PATIENCE)
+        items.setdefault(ticket.name, []).append(item)
+    requests = [Renew(name, tuple(items[name])) for name in sorted(items, key=str.encode)]
+    soonest = min((state.deadline for state in leases), default=asked_at + rule.PATIENCE)
+    limit = rule.attempt_limit(asked_at, soonest, session.call_limit)
+    replies = await session.wire.ask_all(requests, asked_at + limit)
+    failed = False
+    for request, reply in zip(requests, replies, strict=True):
+        answers = reply.answers if isinstance(reply, Renewed) else ()
+        failed = failed or not answers
+        for index, item in enumerate(request.items):
+            answer = answers[index] if answers else reply
+            _settle(session, item, answer, asked_at)
+    _note(session, patience, failed=failed)
+
+
+def _settle(
+    session: Session, item: Item, answer: Reply | BackendUnavailable, asked_at: float
+) -> None:
+    state = session.book.leases.get(item.claim_id)
+    if state is not None:
+        _settle_lease(session, state, item, answer, asked_at)
+        return
+    ticket = session.book.tickets.get(item.claim_id)
+    if ticket is not None:
+        _settle_ticket(ticket, answer, asked_at)
+
+
+def _settle_lease(
+    session: Session,
+    state: LeaseState,
+    item: Item,
+    answer: Reply | BackendUnavailable,
+    asked_at: float,
+) -> None:
+    now = session.runtime.now()
+    match answer:
+        case Granted():
+            confirmed = rule.deadline(asked_at, answer.remaining)
+            state.deadline = min(max(state.deadline, confirmed), state.stop_at)
+            again_at = rule.next_renewal(asked_at, item.ttl)
+            state.renew_at = again_at if state.wants_renewal and again_at < state.stop_at else inf
+            if session.hub.curious:
+                left = state.deadline - now
+                session.hub.tell(events.Renewed(state.name, state.token, left))
+        case Ended():
+            if answer.reason:
+                lose(session, state, f"broken: {answer.reason}")
+            else:
+                lose(session, state, f"the backend has ended it ({answer.how})")
+        case _:
+            error = answer.message if isinstance(answer, BackendUnavailable) else repr(answer)
+            left = state.deadline - now
+            session.hub.tell(events.RenewalUnknown(state.name, state.token, left, error))
+
+
+def _settle_ticket(ticket: Ticket, answer: Reply | BackendUnavailable, asked_at: float) -> None:
+    match answer:
+        case Waiting():
+            ticket.confirmed_at = max(ticket.confirmed_at, asked_at)
+            ticket.holders = answer.holders
+            ticket.retry_at = inf if answer.retry_in is None else asked_at + answer.retry_in
+            ticket.renew_at = asked_at + rule.TICK
+        case Granted():
+            ticket.settle(Confirmed(answer, asked_at))
+        case Ended():
+            ticket.settle(answer)
+        case _:
+            pass  # unknown: asked again at the next turn; the place lives on its patience
+
+
+def _note(session: Session, patience: Patience, *, failed: bool) -> None:
+    """After a failure pause a little longer each time; one good answer forgets them all."""
+    if failed:
+        pause = backoff.pause(patience.failures, session.runtime.dice(), longest=rule.TICK)
+        patience.again_at = session.runtime.now() + pause
+        patience.failures += 1
+    else:
+        patience.failures, patience.again_at = 0, -inf
+
+
+def _next_look(session: Session, patience: Patience) -> float:
+    book = session.book
+    renew_at = min(
+        min((state.renew_at for state in tuple(book.leases.values())), default=inf),
+        min((ticket.renew_at for ticket in tuple(book.tickets.values())), default=inf),
+        min((ticket.retry_at for ticket in tuple(book.tickets.values())), default=inf),
+        -inf if book.chores else inf,
+    )
+    ends_at = min((state.deadline for state in tuple(book.leases.values())), default=inf)
+    return min(max(renew_at, patience.again_at), ends_at)

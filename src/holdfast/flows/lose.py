@@ -1,0 +1,42 @@
+"""A lease ends without having been released: say so, once, to everyone concerned."""
+
+from __future__ import annotations
+
+from holdfast.errors import LockLost
+from holdfast.flows.book import LeaseState
+from holdfast.flows.session import Session
+from holdfast.observe import events
+from holdfast.values import printable
+
+
+def lose(session: Session, state: LeaseState, reason: str) -> None:
+    """Mark ``state`` lost and call its listeners, unless somebody ended it before."""
+    if session.book.leases.pop(state.claim_id, None) is None:
+        return
+    disown(session, state)
+    state.loss = state.loss or reason
+    held_for = session.runtime.now() - state.started_at
+    session.hub.tell(events.Lost(state.name, state.token, held_for, state.loss))
+    for bell in tuple(state.watchers):
+        bell.ring()
+    while state.listeners:
+        state.push(state.listeners.pop(0))
+
+
+def disown(session: Session, state: LeaseState) -> None:
+    """Forget that a thread or task owns the name through this lease."""
+    key = (state.name, state.owner)
+    if session.book.owned.get(key) is state:
+        del session.book.owned[key]
+
+
+def lost_error(state: LeaseState) -> LockLost:
+    """Make the error that tells a caller of the loss."""
+    name, reason = printable(state.name), state.why_lost()
+    return LockLost(
+        f"the lease on {name!r} (token {state.token}) is lost: {printable(reason)}. "
+        f"Stop the work it protected; `holdfast show {name}` tells who has it now.",
+        name=state.name,
+        token=state.token,
+        reason=reason,
+    )

@@ -1,0 +1,28 @@
+"""What one acquire asks for, validated once at the edge: the flow trusts it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import inf
+
+from holdfast.rules.messages import Want
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """A name, what is wanted of it, and on which terms."""
+
+    name: str
+    want: Want
+    wait: float | None
+    renew: bool = True
+    max_hold: float = inf
+    reentrant: bool = False
+
+    def with_wait(self, wait: float | None) -> Order:
+        """Give the same order with another ``wait``."""
+        return self if wait == self.wait else replace(self, wait=wait)
+
+    def with_name(self, name: str) -> Order:
+        """Give the same order for another name."""
+        return self if name == self.name else replace(self, name=name)

@@ -1,0 +1,126 @@
+"""Giving a name back, and taking a claim back: what is unsure is left to the keeper to repeat.
+
+A release that the backend does not confirm is an event, not an error: the work is done, and the
+lease ends by itself. A release that finds the lease gone is a loss, and told as one.
+"""
+
+from __future__ import annotations
+
+from holdfast.errors import BackendUnavailable
+from holdfast.flows.book import LeaseState
+from holdfast.flows.lose import disown, lose
+from holdfast.flows.session import Session, ask_until
+from holdfast.observe import events
+from holdfast.rules.lease import PATIENCE
+from holdfast.rules.messages import Ended, Release, Reply, Withdraw
+
+PROMPTLY = 1.0
+"""How long a caller that is being cancelled is held up for the clean-up; then the keeper does it."""
+
+
+async def release(session: Session, state: LeaseState) -> None:
+    """Give the lease back; afterwards ``state.loss`` says whether it was good to the end."""
+    if state.released:
+        return
+    if state.count > 1:  # reentrant: only the outermost lets go
+        state.count -= 1
+        return
+    now = session.runtime.now()
+    if not state.holds(now):
+        _give_up(session, state, now)
+        return
+    state.released = True  # first, so that nobody believes while the release is under way
+    if session.book.leases.pop(state.claim_id, None) is None:
+        return
+    disown(session, state)
+    for bell in state.watchers:
+        bell.ring()
+    await _tell_backend(session, state, now)
+
+
+async def _tell_backend(session: Session, state: LeaseState, now: float) -> None:
+    request = Release(state.name, state.claim_id)
+    held_for = now - state.started_at
+    try:
+        reply, _ = await ask_until(session, request, now + session.call_limit)
+    except BackendUnavailable as error:
+        _unconfirmed(session, state, request, error, held_for)
+    except BaseException:  # cancelled: the keeper says it again, to be sure that it was heard
+        session.leave(request, state.deadline)
+        raise
+    else:
+        _judge(session, state, reply, held_for)
+
+
+def _unconfirmed(
+    session: Session,
+    state: LeaseState,
+    request: Release,
+    error: BackendUnavailable,
+    held_for: float,
+) -> None:
+    session.leave(request, state.deadline)
+    session.hub.tell(events.ReleaseFailed(state.name, state.token, held_for, error.message))
+
+
+def _judge(session: Session, state: LeaseState, reply: Reply, held_for: float) -> None:
+    if isinstance(reply, Ended) and reply.how != "released":
+        # It was taken away before its deadline: broken by force, or forgotten by the server.
+        state.loss = f"the backend had ended it before the release ({reply.how})"
+        session.hub.tell(events.Lost(state.name, state.token, held_for, state.loss))
+    elif session.hub.curious:
+        session.hub.tell(events.Released(state.name, state.token, held_for))
+
+
+def _give_up(session: Session, state: LeaseState, now: float) -> None:
+    """Let go of a lost lease: nobody waits for a backend that may be the reason for the loss.
+
+    The keeper still says so: on a grant marked broken this is the word that passes it on.
+    """
+    lose(session, state, state.why_over())
+    state.released = True
+    session.leave(Release(state.name, state.claim_id), now + state.ttl)
+
+
+async def release_all(session: Session) -> None:
+    """Give back everything that this client holds, in one batch."""
+    now = session.runtime.now()
+    good: list[LeaseState] = []
+    for state in tuple(session.book.leases.values()):
+        if not state.holds(now):
+            _give_up(session, state, now)
+        elif session.book.leases.pop(state.claim_id, None) is not None:
+            state.released = True
+            disown(session, state)
+            good.append(state)
+    if not good:
+        return
+    requests = [Release(state.name, state.claim_id) for state in good]
+    try:
+        replies = await session.wire.ask_all(requests, now + session.call_limit)
+    except BaseException:
+        for state, request in zip(good, requests, strict=True):
+            session.leave(request, state.deadline)
+        raise
+    for state, request, reply in zip(good, requests, replies, strict=True):
+        if isinstance(reply, BackendUnavailable):
+            _unconfirmed(session, state, request, reply, now - state.started_at)
+        else:
+            _judge(session, state, reply, now - state.started_at)
+
+
+async def withdraw(session: Session, name: str, claim_id: str, ttl: float) -> Reply | None:
+    """End a claim whatever became of it; ``None`` when the backend has not confirmed it yet."""
+    request = Withdraw(name, claim_id)
+    now = session.runtime.now()
+    # A later duplicate of the claim, or its grant, cannot outlive this.
+    until = now + max(ttl, PATIENCE)
+    try:
+        reply, _ = await ask_until(session, request, now + min(PROMPTLY, session.call_limit))
+    except BackendUnavailable:
+        session.leave(request, until)
+        return None
+    except BaseException:
+        session.leave(request, until)
+        raise
+    return reply

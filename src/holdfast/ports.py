@@ -1,0 +1,127 @@
+"""The two narrow ports between the flows and the world, and what a backend must offer.
+
+Flows are written once, as ``async def``, over ``Wire`` (asking the backend) and ``Runtime`` (time,
+waiting, cleaning up). In sync both block inside, so a flow never suspends. Deadlines are points in
+time on ``Runtime.now``; nothing below a flow decides how long to try.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, Protocol, TypeVar
+
+from holdfast.errors import BackendUnavailable
+from holdfast.rules.messages import Notice, Reply, Request
+from holdfast.values import Capabilities, Holder
+
+T = TypeVar("T")
+
+
+class Wire(Protocol):
+    """One client's way to its backend, in one runtime."""
+
+    async def ask(self, request: Request, deadline: float) -> Reply:
+        """Carry out one request, or raise ``BackendUnavailable`` at the latest at ``deadline``."""
+        ...
+
+    async def ask_all(
+        self, requests: Sequence[Request], deadline: float
+    ) -> list[Reply | BackendUnavailable]:
+        """Carry out many, all sent before any is read; one failure never touches the others."""
+        ...
+
+    def close(self) -> None:
+        """Let go of every connection."""
+        ...
+
+
+class Ear(Protocol):
+    """The inbox of one client, read by its keeper. ``address`` is empty where there is none."""
+
+    address: str
+
+    def listen(self, until: float) -> Sequence[Notice]:
+        """Wait for notices, at most until ``until`` or the next ``wake``."""
+        ...
+
+    def wake(self) -> None:
+        """Make ``listen`` return soon; safe from any thread and from finalisers."""
+        ...
+
+    def close(self) -> None:
+        """Close the inbox: from now on the backend passes this client over."""
+        ...
+
+    def forget(self) -> None:
+        """Let go of what a fork inherited, without disturbing the parent."""
+        ...
+
+    def lifeline(self) -> int | None:
+        """Give the descriptor whose closing tells others that this client is dead, if any."""
+        ...
+
+
+class Bell(Protocol):
+    """Rung once, from any thread, to wake the one flow that waits for it."""
+
+    def ring(self) -> None:
+        """Wake the waiting flow, or make its next wait return at once."""
+        ...
+
+    async def wait(self, until: float) -> None:
+        """Return when rung, or at ``until``; a bell may also return early without cause."""
+        ...
+
+
+Push = Callable[[Callable[[], object]], None]
+"""Runs a callback where the lease's owner wants it: in place, or on the owner's event loop."""
+
+
+class Runtime(Protocol):
+    """Who turns the crank: time, waiting, and clean-up that cancellation cannot cut short."""
+
+    def now(self) -> float:
+        """Read the suspend-aware clock."""
+        ...
+
+    def dice(self) -> float:
+        """Throw the dice: a number in [0, 1)."""
+        ...
+
+    def owner(self) -> object:
+        """Give the thread or task that is asking."""
+        ...
+
+    def bell(self) -> Bell:
+        """Make a bell for the flow that is running."""
+        ...
+
+    def push(self) -> Push:
+        """Give the way to call back the owner that is running now."""
+        ...
+
+    async def sleep(self, seconds: float) -> None:
+        """Pause."""
+        ...
+
+    async def finish(self, work: Coroutine[Any, Any, T]) -> T:
+        """Carry ``work`` to its end although the caller is being cancelled."""
+        ...
+
+
+class Backend(Protocol):
+    """Where the truth lives. One folder each, with the same file names inside."""
+
+    capabilities: Capabilities
+
+    def sync_wire(self, holder: Holder) -> Wire:
+        """Open the way in for threads."""
+        ...
+
+    def aio_wire(self, holder: Holder) -> Wire:
+        """Open the way in for tasks."""
+        ...
+
+    def ear(self, holder: Holder, deliver: Callable[[Notice], None]) -> Ear:
+        """Open the client's inbox; what does not pass through ``listen`` goes to ``deliver``."""
+        ...

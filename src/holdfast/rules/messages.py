@@ -1,0 +1,212 @@
+"""What is asked of a name, what is answered, and what is told to others: plain values.
+
+Requests can be put in a list and sent together; a backend answers each on its own. Spans in
+replies are relative (``remaining``, ``retry_in``): only the asker knows when it asked, so only the
+asker can turn them into points in time without trusting two clocks to agree.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from holdfast.values import Holder, Kind, LockInfo, Tenure
+
+Ending: TypeAlias = Literal["released", "withdrawn", "lapsed", "gone", "broken", "unknown"]
+"""How a claim ended. ``gone``: its process died. ``unknown``: this record never heard of it."""
+
+Refusal: TypeAlias = Literal["kind", "capacity", "weight", "queue_full"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Want:
+    """What a claim asks for, the same however often it is asked."""
+
+    kind: Kind
+    capacity: int
+    weight: int
+    ttl: float
+    metadata: str = ""
+    detached: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Hold ``name``; join its queue for ``patience`` seconds, or do not wait at all (0)."""
+
+    name: str
+    claim_id: str
+    want: Want
+    holder: Holder
+    inbox: str
+    patience: float
+    seen_token: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One claim in a renewal: a lease (with its token) or a waiter (token 0)."""
+
+    claim_id: str
+    token: int
+    ttl: float
+    patience: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Renew:
+    """Keep these claims on ``name`` alive."""
+
+    name: str
+    items: tuple[Item, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """Give the lease back."""
+
+    name: str
+    claim_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Withdraw:
+    """End the claim whatever became of it: unknown, waiting or granted."""
+
+    name: str
+    claim_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Advance:
+    """Move the queue on, and say where this claim stands now."""
+
+    name: str
+    claim_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Break:
+    """Take the grant with this token away: when its holder lets go, or at once (``force``)."""
+
+    name: str
+    token: int
+    reason: str
+    force: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """Show one name."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ListNames:
+    """Show every name in use that starts with ``prefix``, after ``after``, at most ``limit``."""
+
+    prefix: str
+    after: str = ""
+    limit: int = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Granted:
+    """The claim holds, for ``remaining`` more seconds of the backend's clock."""
+
+    claim_id: str
+    token: int
+    remaining: float
+    granted_at: float
+    slots: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """The claim is in the queue; at its head, ``retry_in`` says when asking again may help."""
+
+    claim_id: str
+    position: int
+    retry_in: float | None
+    holders: tuple[Tenure, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Busy:
+    """The claim would not wait and does not hold; these do."""
+
+    holders: tuple[Tenure, ...]
+    waiters: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The claim is over, and how; ``holders`` are those who have the name now."""
+
+    claim_id: str
+    how: Ending
+    reason: str = ""
+    holders: tuple[Tenure, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The claim can never be right as it is."""
+
+    why: Refusal
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Renewed:
+    """One answer per item, in the items' order."""
+
+    answers: tuple[Granted | Waiting | Ended, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Broke:
+    """The grant was marked, or taken away at once."""
+
+    tenure: Tenure
+
+
+@dataclass(frozen=True, slots=True)
+class NotHeld:
+    """No living grant has that token; these are the ones there are."""
+
+    holders: tuple[Tenure, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """The names that were asked for, as they stood at one moment."""
+
+    locks: tuple[LockInfo, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notice:
+    """Told to one client's inbox after the write: a claim was granted, or a grant is broken.
+
+    ``life`` is how long the grant lives from the moment it was made. ``forced``: it is gone already.
+    """
+
+    what: Literal["granted", "broken", "forced"]
+    inbox: str
+    name: str
+    claim_id: str
+    token: int
+    life: float = 0.0
+    granted_at: float = 0.0
+    slots: tuple[int, ...] = ()
+    reason: str = ""
+
+
+NameRequest: TypeAlias = Claim | Renew | Release | Withdraw | Advance | Break | Look
+"""A request about one name: what the rule decides."""
+
+Request: TypeAlias = NameRequest | ListNames
+
+Reply: TypeAlias = Granted | Waiting | Busy | Ended | Refused | Renewed | Broke | NotHeld | Seen

@@ -1,0 +1,114 @@
+"""The runtime of tasks: flows suspend on the running event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
+from holdfast.ports import Bell, Push
+from holdfast import clock
+
+T = TypeVar("T")
+
+
+class LoopBell:
+    """A bell on a future: rung from any thread, heard on the loop it was made on."""
+
+    __slots__ = ("_future", "_loop", "_rung")
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._future: asyncio.Future[None] | None = None
+        self._rung = False
+
+    def ring(self) -> None:
+        """Wake the waiting task; a loop that is closed has nobody left to wake."""
+        self._rung = True
+        if self._loop.is_closed():
+            return
+        try:
+            self._loop.call_soon_threadsafe(self._hear)
+        except RuntimeError:  # closed between the look and the call
+            return
+
+    async def wait(self, until: float) -> None:
+        """Suspend until rung, or until ``until``."""
+        if self._rung:
+            return
+        self._future = self._loop.create_future()
+        delay = min(max(0.0, until - clock.now()), 3600.0)
+        timer = self._loop.call_later(delay, self._hear)
+        try:
+            await self._future
+        finally:
+            timer.cancel()
+            self._future = None
+
+    def _hear(self) -> None:
+        if self._future is not None and not self._future.done():
+            self._future.set_result(None)
+
+
+class AioRuntime:
+    """Time and waiting for tasks."""
+
+    def __init__(self) -> None:
+        self._finishing: set[asyncio.Task[Any]] = set()
+
+    def now(self) -> float:
+        """Read the suspend-aware clock."""
+        return clock.now()
+
+    def dice(self) -> float:
+        """Throw the dice."""
+        return random.random()  # noqa: S311 - spreads retries, protects nothing
+
+    def owner(self) -> object:
+        """Give the asking task; a child task is another owner."""
+        return asyncio.current_task()
+
+    def bell(self) -> Bell:
+        """Make a bell for this task."""
+        return LoopBell()
+
+    def push(self) -> Push:
+        """Call back on the loop that is running now."""
+        loop = asyncio.get_running_loop()
+
+        def on_loop(callback: Callable[[], object]) -> None:
+            try:
+                loop.call_soon_threadsafe(callback)
+            except RuntimeError:  # the loop is closed: nobody is left to be told
+                return
+
+        return on_loop
+
+    async def sleep(self, seconds: float) -> None:
+        """Suspend."""
+        await asyncio.sleep(seconds)
+
+    async def finish(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run ``work`` as a task of its own, so that cancelling the caller does not cut it short.
+
+        The cancellation is delivered when the work is done. When the loop itself is being torn
+        down the task is cancelled too; the flows then leave what is undone to the keeper's thread.
+        """
+        task = asyncio.ensure_future(work)
+        self._finishing.add(task)
+        task.add_done_callback(self._finishing.discard)
+        cancelled: asyncio.CancelledError | None = None
+        while not task.done():
+            try:
+                await asyncio.shield(task)
+            except asyncio.CancelledError as error:
+                if task.cancelled():
+                    break
+                cancelled = error
+            except BaseException:  # noqa: BLE001 - the task's own outcome, raised just below
+                break
+        if cancelled is not None and not task.cancelled():
+            task.exception()  # retrieved: the cancellation is what the caller is told
+            raise cancelled
+        return task.result()

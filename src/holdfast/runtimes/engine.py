@@ -1,0 +1,139 @@
+"""What stands behind one client: its identity, its book, its keeper and its two sessions.
+
+Here is also what must hold for every client of the process: after a fork the child holds nothing
+and starts anew, and when the interpreter exits, what is still held is given back.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import secrets
+import socket
+import weakref
+from collections.abc import Callable
+
+from holdfast.flows.book import Book
+from holdfast.flows.release import release_all
+from holdfast.flows.session import Session, Tells
+from holdfast.ports import Backend, Runtime, Wire
+from holdfast import clock
+from holdfast.runtimes.keeper import Keeper
+from holdfast.runtimes.sync import SyncRuntime, ThreadBell
+from holdfast.values import Holder
+
+EXIT_LIMIT = 2.0
+"""How long the interpreter's exit is held up for giving leases back."""
+
+_engines: weakref.WeakSet[Engine] = weakref.WeakSet()
+
+
+class Engine:
+    """The private half of a client, the same for both runtimes."""
+
+    def __init__(
+        self,
+        backend: Backend,
+        runtime: Runtime,
+        open_wire: Callable[[Holder], Wire],
+        *,
+        label: str,
+        call_limit: float,
+        hub: Tells,
+    ) -> None:
+        self.backend = backend
+        self.hub = hub
+        self.call_limit = call_limit
+        self._runtime = runtime
+        self._open_wire = open_wire
+        self._label = label
+        self.closed = False
+        self._start()
+        _engines.add(self)
+
+    def _start(self) -> None:
+        # A client id is never shared: a forked child gets one of its own.
+        host = socket.gethostname()
+        self.holder = holder = Holder(secrets.token_hex(8), host, os.getpid(), self._label)
+        self.book = book = Book()
+        self.keeper = Keeper(
+            self.backend,
+            holder,
+            book,
+            lambda keeper: self._session(keeper, SyncRuntime(), self.backend.sync_wire(holder)),
+        )
+        self.session = self._session(self.keeper, self._runtime, self._open_wire(holder))
+
+    def _session(self, keeper: Keeper, runtime: Runtime, wire: Wire) -> Session:
+        return Session(
+            wire=wire,
+            runtime=runtime,
+            book=self.book,
+            holder=self.holder,
+            backend=self.backend.capabilities.backend,
+            call_limit=self.call_limit,
+            hub=self.hub,
+            keeper=keeper,
+            new_id=_new_id,
+        )
+
+    async def close(self) -> None:
+        """Give back what is held and let go of every connection; harmless when repeated."""
+        if self.closed:
+            return
+        self.closed = True
+        await release_all(self.session)
+        goodbye = self._runtime.bell()
+        if self.keeper.stop(goodbye):
+            await goodbye.wait(self._runtime.now() + self.call_limit)
+        self.session.wire.close()
+
+    def abandon(self) -> None:
+        """Close without waiting: for finalisers, which must not take a lock."""
+        if not self.closed:
+            self.closed = True
+            self.keeper.closes.append(self.session.wire.close)
+            self.keeper.abandon()
+
+    def leave_process(self) -> None:
+        """Close at the interpreter's exit, from whichever runtime, and wait a little for it."""
+        if self.closed:
+            return
+        goodbye = ThreadBell()
+        self.closed = True
+        if self.keeper.stop(goodbye):
+            goodbye.block(clock.now() + min(EXIT_LIMIT, self.call_limit))
+
+    def start_anew(self) -> None:
+        """Forget, in a forked child, everything that belongs to the parent."""
+        for state in tuple(self.book.leases.values()):
+            state.loss = "this process was forked, and the lease stayed with its parent"
+            state.released = True  # so that nothing done here reaches the parent's grant
+        for ticket in tuple(self.book.tickets.values()):
+            ticket.renew_at = ticket.retry_at = float("inf")
+        self.keeper.forget()
+        _inherited.append(self.session)  # closing it here would disturb the parent's connections
+        _inherited.append(self.keeper)
+        if not self.closed:
+            self._start()
+
+
+_inherited: list[object] = []
+
+
+def _new_id() -> str:
+    return secrets.token_urlsafe(16)
+
+
+def _in_forked_child() -> None:
+    for engine in tuple(_engines):
+        engine.start_anew()
+
+
+def _at_exit() -> None:
+    for engine in tuple(_engines):
+        engine.leave_process()
+
+
+os.register_at_fork(after_in_child=_in_forked_child)
+atexit.register(_at_exit)

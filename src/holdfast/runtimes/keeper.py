@@ -1,0 +1,137 @@
+"""The keeper: one daemon thread per client that renews its leases and hears of loss.
+
+A thread in *both* runtimes, with a wire and an inbox of its own, so that a blocked event loop does
+not lose the lock. The story it tells is ``flows.keep``; here is only who turns the page. It refers
+to private state alone, so that clients and leases can be collected while it runs.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+from holdfast.flows.book import Book
+from holdfast.flows.keep import Patience, turn
+from holdfast.flows.session import Session
+from holdfast.observe.logs import complain
+from holdfast.ports import Backend, Bell, Ear
+from holdfast.rules.messages import Notice, Release
+from holdfast.runtimes.step import run
+from holdfast.values import Holder
+
+BREATHER = 0.1
+"""How long the keeper pauses after a fault of its own, so that it cannot spin."""
+
+
+class Keeper:
+    """Keeps one client's leases and places; starts when there is something to keep."""
+
+    def __init__(
+        self,
+        backend: Backend,
+        holder: Holder,
+        book: Book,
+        session: Callable[[Keeper], Session],
+    ) -> None:
+        self._backend = backend
+        self._holder = holder
+        self._book = book
+        self._session = session(self)
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._ear: Ear | None = None
+        self._goodbyes: list[Bell] = []
+        self.closes: list[Callable[[], None]] = []
+
+    def inbox(self) -> str:
+        """Give the client's address, opening its inbox on first use."""
+        return self._open().address
+
+    def _open(self) -> Ear:
+        if self._ear is None:
+            with self._lock:
+                if self._ear is None:
+                    self._ear = self._backend.ear(self._holder, self._deliver)
+        return self._ear
+
+    def wake(self) -> None:
+        """Make the keeper look at the book soon."""
+        ear = self._open()
+        self.mind()
+        ear.wake()
+
+    def mind(self) -> None:
+        """Start the thread, or start it again if it died."""
+        thread = self._thread
+        if thread is not None and thread.is_alive():
+            return
+        with self._lock:
+            if self._thread is not None and self._thread.is_alive():
+                return
+            name = f"holdfast-keeper-{self._holder.client[:8]}"
+            self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+            self._thread.start()
+
+    def lifeline(self) -> int | None:
+        """Give the descriptor that tells others of this client's death, if the backend has one."""
+        return self._open().lifeline()
+
+    def nudge(self) -> None:
+        """Wake the thread if there is one; takes no lock, so it is safe in a finaliser."""
+        if self._ear is not None:
+            self._ear.wake()
+
+    def abandon(self) -> None:
+        """End everything soon; safe in a finaliser, because it only leaves word."""
+        self._book.closing = True
+        if self._thread is not None and self._thread.is_alive():
+            self.nudge()
+        elif self._ear is not None:
+            self._ear.close()
+
+    def stop(self, goodbye: Bell) -> bool:
+        """Like ``abandon``, and ring ``goodbye`` when it is done; ``False`` if it is already."""
+        self._goodbyes.append(goodbye)
+        self.abandon()
+        return self._thread is not None and self._thread.is_alive()
+
+    def forget(self) -> None:
+        """Let go of what a fork inherited, without a word to the backend."""
+        if self._ear is not None:
+            self._ear.forget()
+
+    def _deliver(self, notice: Notice) -> None:
+        self._book.deliver(notice)
+        if notice.what != "granted":
+            self.wake()  # the loss is told on the keeper's own thread
+
+    def _run(self) -> None:
+        patience = Patience()
+        ear = self._open()
+        while not self._done():
+            try:
+                until = run(turn(self._session, patience))
+                if self._book.closing and not self._book.chores:
+                    continue
+                for notice in ear.listen(until):
+                    self._book.deliver(notice)
+            except Exception:  # noqa: BLE001 - whatever it is, the leases still need their keeper
+                complain("the keeper of %s stumbled and goes on", self._holder)
+                time.sleep(BREATHER)
+        for close in (ear.close, self._session.wire.close, *self.closes):
+            close()
+        for goodbye in self._goodbyes:
+            goodbye.ring()
+
+    def _done(self) -> bool:
+        """When the client is closed, turn what it still holds into chores, and end with them."""
+        book = self._book
+        if not book.closing:
+            return False
+        for claim_id in tuple(book.leases):
+            state = book.leases.pop(claim_id, None)
+            if state is not None:
+                state.released = True
+                self._session.leave(Release(state.name, claim_id), state.deadline)
+        return not book.chores

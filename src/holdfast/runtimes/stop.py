@@ -1,0 +1,85 @@
+"""``on_loss="stop"``: how the body of a lost lease is brought to an end, in both runtimes.
+
+Each object guards one stay inside a ``with``: it is fired at most once, and never after the body was
+left. Counterpart: ``api.lock``, which arms it on entering and disarms it on leaving.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+import threading
+
+from holdfast.errors import LockLost
+from holdfast.flows.book import LeaseState
+from holdfast.flows.lose import lost_error
+
+
+class ThreadStop:
+    """Interrupts the holding thread at its next bytecode; a blocking call is waited out first."""
+
+    def __init__(self, state: LeaseState) -> None:
+        self._state = state
+        self._thread = ctypes.c_ulong(threading.get_ident())
+        self._guard = threading.Lock()
+        self._inside = True
+        self._sent = False
+
+    def fire(self) -> None:
+        """Throw ``LockLost`` into the thread, if it is still inside. On the keeper's thread."""
+        with self._guard:
+            if self._inside:
+                self._sent = True
+                error = ctypes.py_object(_thrown(self._state))
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(self._thread, error)
+
+    def disarm(self) -> None:
+        """Leave: nothing is thrown any more, and what has not arrived yet is taken back."""
+        with self._guard:
+            self._inside = False
+            if self._sent:
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(self._thread, None)
+
+
+def _thrown(state: LeaseState) -> type[LockLost]:
+    """Make a class whose instances tell this loss: an exception for a thread is given as a class."""
+    told = lost_error(state)
+
+    class Thrown(LockLost):
+        def __init__(self, *_: object) -> None:
+            super().__init__(told.message, **vars(told))
+
+        def __reduce__(self) -> tuple[object, ...]:
+            return told.__reduce__()
+
+    Thrown.__name__ = Thrown.__qualname__ = "LockLost"
+    return Thrown
+
+
+class TaskStop:
+    """Cancels the holding task, and knows afterwards whether anybody else cancelled it too."""
+
+    def __init__(self) -> None:
+        task = asyncio.current_task()
+        if task is None:
+            raise RuntimeError("an async lock can only be held by a task")
+        self._task = task
+        self._cancelling = task.cancelling()
+        self._inside = True
+        self.fired = False
+
+    def fire(self) -> None:
+        """Cancel the task, if it is still inside. Always from a callback of the loop: cancelling
+        one's own running task would leave a stray cancellation behind.
+        """
+        if self._inside and not self._task.done():
+            self.fired = True
+            self._task.cancel()
+
+    def disarm(self, error: BaseException | None) -> bool:
+        """Leave; say whether ``error``, which comes out of the body, is our cancellation alone."""
+        self._inside = False
+        if not self.fired:
+            return False
+        ours_alone = self._task.uncancel() <= self._cancelling
+        return ours_alone and isinstance(error, asyncio.CancelledError)

@@ -1,0 +1,80 @@
+"""Where the truth lives, read from a URL once: scheme, place, options, and a form safe to show."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from holdfast.errors import Misuse
+
+URL_VARIABLE = "HOLDFAST_URL"
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """One backend's address. ``url`` may hold a password; ``shown`` never does."""
+
+    scheme: str
+    place: str
+    shown: str
+    url: str = field(repr=False)
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    def option(self, name: str, allowed: Iterable[str], default: str) -> str:
+        """Give an option that has only a few possible values."""
+        value = self.options.get(name, default)
+        choices = tuple(allowed)
+        if value not in choices:
+            raise Misuse(f"{name}={value} in {self.shown}: choose one of {', '.join(choices)}")
+        return value
+
+    def refuse_unknown(self, known: Iterable[str]) -> None:
+        """Refuse options that the backend does not know, naming the nearest that it does."""
+        names = sorted(known)
+        for name in self.options:
+            if name not in names:
+                near = difflib.get_close_matches(name, names, 1)
+                hint = f"did you mean {near[0]!r}?" if near else f"known are: {', '.join(names)}"
+                raise Misuse(f"unknown option {name!r} in {self.shown}; {hint}")
+
+
+def address(url: str | None) -> Address:
+    """Read ``url``, or ``$HOLDFAST_URL``, or take the embedded default."""
+    if url is None:
+        url = os.environ.get(URL_VARIABLE) or None
+    if url is None:
+        return _of(f"sqlite:///{default_file()}")
+    if not isinstance(url, str) or "://" not in url:
+        raise Misuse(
+            f"{url!r} is not a backend URL; write one like 'sqlite:///locks.db' or 'memory://'"
+        )
+    return _of(url)
+
+
+def default_file() -> Path:
+    """Give the embedded default's file, in the user's state folder."""
+    if sys.platform == "darwin":
+        state = Path.home() / "Library" / "Application Support"
+    else:
+        state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
+    return state / "holdfast" / "holdfast.db"
+
+
+def _of(url: str) -> Address:
+    scheme, _, rest = url.partition("://")
+    rest = rest.partition("#")[0]
+    try:
+        parts = urlsplit(f"{scheme}://{rest}")
+    except ValueError as error:
+        raise Misuse(f"this is not a URL that can be read: {error}") from None
+    options = dict(parse_qsl(parts.query, keep_blank_values=True))
+    user, at, host = parts.netloc.rpartition("@")
+    if at:
+        user = user.partition(":")[0] + ":***" if ":" in user else user
+    shown = f"{scheme}://{user}{at}{host}{parts.path}"
+    return Address(scheme.lower(), unquote(parts.netloc + parts.path), shown, url, options)

@@ -1,0 +1,170 @@
+"""The nouns that every room shares and that users meet: who holds what, since when, for how long.
+
+Only plain, frozen values live here: no clock, no I/O, no decision. A claim's id never appears in
+any of them: whoever knows it can release the lease (DESIGN: words), so these are safe to show.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Generic, Literal, TypeAlias, TypeVar
+
+T = TypeVar("T")
+
+Kind: TypeAlias = Literal["lock", "rwlock", "semaphore", "lead"]
+"""What a name is used as; one name cannot be two kinds at once."""
+
+OnLoss: TypeAlias = Literal["raise", "stop", "flag"]
+"""What happens to the body when its lease is lost."""
+
+Json: TypeAlias = "None | bool | int | float | str | list[Json] | dict[str, Json]"
+
+NAME_LIMIT = 512
+METADATA_LIMIT = 4096
+QUEUE_LIMIT = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """Who holds or waits: a client of some process on some host, with the label it gave itself."""
+
+    client: str
+    host: str
+    pid: int
+    label: str = ""
+
+    def __str__(self) -> str:
+        where = f"{printable(self.host)}, pid {self.pid} (client {self.client[:8]})"
+        return f"{printable(self.label)} on {where}" if self.label else where
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tenure:
+    """One grant as others may see it."""
+
+    holder: Holder
+    token: int
+    weight: int
+    since: float
+    expires_in: float
+    metadata: str = ""
+    slots: tuple[int, ...] = ()
+    broken: str = ""
+
+    def as_json(self) -> dict[str, Json]:
+        """Give the grant as the CLI prints it with ``--json``."""
+        return {
+            "holder": str(self.holder),
+            **_person(self.holder),
+            "token": self.token,
+            "weight": self.weight,
+            "since": self.since,
+            "expires_in": round(self.expires_in, 3),
+            "metadata": json.loads(self.metadata) if self.metadata else None,
+            "slots": list(self.slots),
+            "broken": self.broken or None,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """One place in a queue as others may see it."""
+
+    holder: Holder
+    weight: int
+    since: float
+
+    def as_json(self) -> dict[str, Json]:
+        """Give the waiter as the CLI prints it with ``--json``."""
+        return {
+            "holder": str(self.holder),
+            **_person(self.holder),
+            "weight": self.weight,
+            "since": self.since,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LockInfo:
+    """Everything there is to see of one name at one moment."""
+
+    name: str
+    kind: Kind
+    capacity: int
+    token: int
+    holders: tuple[Tenure, ...]
+    queue: tuple[Place, ...]
+
+    @property
+    def held(self) -> bool:
+        """Whether anyone holds the name."""
+        return bool(self.holders)
+
+    @property
+    def waiters(self) -> int:
+        """How many claims wait for the name."""
+        return len(self.queue)
+
+    @property
+    def holder(self) -> Holder | None:
+        """The first of the holders, if there is any."""
+        return self.holders[0].holder if self.holders else None
+
+    @property
+    def expires_in(self) -> float | None:
+        """Seconds until the last of the grants ends by itself; ``None`` when the name is free."""
+        return max((held.expires_in for held in self.holders), default=None)
+
+    def as_json(self) -> dict[str, Json]:
+        """Give the lock as the CLI prints it with ``--json``."""
+        expires_in = self.expires_in
+        return {
+            "name": self.name,
+            "kind": self.kind,
+            "token": self.token,
+            "holder": str(self.holder) if self.holder else None,
+            "expires_in": None if expires_in is None else round(expires_in, 3),
+            "waiters": self.waiters,
+            "holders": [held.as_json() for held in self.holders],
+            "queue": [place.as_json() for place in self.queue],
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capabilities:
+    """What one backend, on this platform, can do; ``notes`` says in words what it cannot."""
+
+    backend: str
+    scope: Literal["process", "host", "network"]
+    wakeup: Literal["push", "tick"]
+    notices_crash: bool
+    min_ttl: float
+    kinds: frozenset[Kind] = frozenset({"lock", "rwlock", "semaphore", "lead"})
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome(Generic[T]):
+    """What became of a function that runs only if the lock is free."""
+
+    executed: bool
+    result: T | None = None
+
+
+def printable(text: str) -> str:
+    """Escape what a terminal would obey: labels, hosts and metadata are untrusted text."""
+    return text if text.isprintable() else "".join(map(_escaped, text))
+
+
+def _escaped(character: str) -> str:
+    return character if character.isprintable() else character.encode("unicode_escape").decode()
+
+
+def _person(holder: Holder) -> dict[str, Json]:
+    return {
+        "client": holder.client,
+        "host": holder.host,
+        "pid": holder.pid,
+        "label": holder.label,
+    }

@@ -1,0 +1,222 @@
+"""Random histories of one name: what clients, the network, the clocks and death can do to it.
+
+A history is a list of ``Move`` values, each drawn whole and independent of the others, so that
+Hypothesis can drop and simplify them freely; ``play`` gives them their meaning against the record as
+it stands. All times are multiples of 1/8 s, so that a promise can be checked with ``==``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from hypothesis import strategies as st
+
+from holdfast.rules.messages import (
+    Advance,
+    Break,
+    Claim,
+    Item,
+    Look,
+    NameRequest,
+    Release,
+    Renew,
+    Want,
+    Withdraw,
+)
+from holdfast.values import Holder, Kind
+from tests.rules.scene import NAME, Moment, Scene, grants_of
+
+CLIENTS = 5
+
+Verb: TypeAlias = Literal[
+    "claim",
+    "repeat",
+    "renew",
+    "release",
+    "withdraw",
+    "advance",
+    "break",
+    "look",
+    "shut",
+    "open",
+    "die",
+]
+Theme: TypeAlias = Literal["lock", "rwlock", "semaphore", "mixed"]
+History: TypeAlias = "list[Move]"
+
+# How often each happens: claims and their ends make most of a life, and most of it is quick.
+_OFTEN: dict[Verb, int] = {
+    "claim": 14,
+    "repeat": 4,
+    "renew": 5,
+    "release": 6,
+    "withdraw": 2,
+    "advance": 4,
+    "break": 3,
+    "look": 1,
+    "shut": 4,
+    "open": 2,
+    "die": 2,
+}
+_PAUSES = {0.0: 12, 0.125: 4, 0.5: 3, 1.0: 2, 2.875: 1, 3.0: 1, 10.0: 1, 61.0: 1}
+_SHAPES: dict[Theme, list[tuple[Kind, int, int]]] = {
+    "lock": [("lock", 1, 1)],
+    "rwlock": [("rwlock", 4, 1), ("rwlock", 4, 4)],
+    "semaphore": [("semaphore", 3, 1), ("semaphore", 3, 2), ("semaphore", 3, 3)],
+    "mixed": [
+        ("semaphore", 2, 1),
+        ("semaphore", 2, 2),
+        ("semaphore", 3, 2),
+        ("semaphore", 2, 3),  # more than there is
+        ("lead", 1, 1),
+    ],
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """One thing that happens, ``pause`` after the one before; ``which`` picks among the known."""
+
+    verb: Verb
+    which: int
+    client: int
+    shape: tuple[Kind, int, int]
+    ttl: float
+    patience: float
+    odd: bool
+    pause: float
+    drift: int
+
+
+def histories(theme: Theme, longest: int = 40) -> st.SearchStrategy[History]:
+    """Draw histories of a name that is used as one kind of thing, or as several by mistake."""
+    verbs = [verb for verb, times in _OFTEN.items() for _ in range(times)]
+    pauses = [pause for pause, times in _PAUSES.items() for _ in range(times)]
+    move = st.builds(
+        Move,
+        verb=st.sampled_from(verbs),
+        which=st.integers(0, 11),
+        client=st.integers(0, CLIENTS - 1),
+        shape=st.sampled_from(_SHAPES[theme]),
+        ttl=st.sampled_from([10.0, 3.0, 0.5, 30.0]),
+        patience=st.sampled_from([3.0, 60.0, 60.0, 0.0]),
+        odd=st.sampled_from([False, False, True]),
+        pause=st.sampled_from(pauses),
+        drift=st.sampled_from([1_000, 0, 1, -1_000_000, 1_000_000]),
+    )
+    # Left to itself, Hypothesis draws lists of five: too short a life for most of what can happen.
+    lengths = st.integers(1, longest)
+    return lengths.flatmap(lambda length: st.lists(move, min_size=length, max_size=length))
+
+
+def play(history: History, watch: Callable[[Moment], None]) -> Scene:
+    """Live through ``history``, showing every step to ``watch``; a failure tells the whole story."""
+    scene = Scene()
+    story: list[Moment] = []
+    try:
+        for request in _requests(history, scene):
+            moment = scene.ask(request)
+            story.append(moment)
+            watch(moment)
+    except Exception as error:
+        error.add_note("\n".join(map(str, story)))
+        raise
+    return scene
+
+
+def _requests(history: History, scene: Scene) -> Iterator[NameRequest]:
+    known: list[Claim] = []
+    asked: list[NameRequest] = []
+    for move in history:
+        scene.now += move.pause
+        scene.mint = max(0, scene.mint + move.drift)
+        if move.verb in {"shut", "open", "die"}:
+            _fall(scene, move)
+            continue
+        request = _request(scene, move, known, asked)
+        if isinstance(request, Claim) and request.claim_id == _id(len(known)):
+            known.append(request)
+        asked.append(request)
+        yield request
+
+
+def _fall(scene: Scene, move: Move) -> None:
+    """An inbox closes or opens again; a client dies and does not come back."""
+    if move.verb == "open":
+        scene.closed.discard(f"inbox{move.client}")
+        return
+    scene.closed.add(f"inbox{move.client}")
+    if move.verb == "die":
+        scene.gone.add(f"client{move.client}")
+
+
+def _request(
+    scene: Scene, move: Move, known: list[Claim], asked: list[NameRequest]
+) -> NameRequest:
+    ids = [claim.claim_id for claim in known]
+    match move.verb:
+        case "repeat" if asked:
+            return asked[-1 - move.which % len(asked)]
+        case "renew":
+            return _renewal(scene, move, known)
+        case "release":
+            return Release(NAME, _pick(move, scene.holding, ids))
+        case "withdraw":
+            # At times before its claim is heard of: the next one will be called this.
+            return Withdraw(NAME, _id(len(ids)) if move.odd else _pick(move, scene.waiting, ids))
+        case "advance":
+            return Advance(NAME, _pick(move, scene.waiting, ids))
+        case "break":
+            tokens = [grant.token for grant in scene.record.grants] or [1]
+            return Break(NAME, tokens[move.which % len(tokens)], "stuck", move.odd)
+        case "look":
+            return Look(NAME)
+        case _:
+            return _claim(scene, move, len(ids))
+
+
+def _pick(move: Move, likely: list[str], ids: list[str]) -> str:
+    """Choose mostly among those for whom the request is meant, at times among all there were."""
+    choice = ids if move.odd or not likely else likely
+    return choice[-1 - move.which % len(choice)] if choice else "never-seen"
+
+
+def _claim(scene: Scene, move: Move, number: int) -> Claim:
+    kind, capacity, weight = move.shape
+    want = Want(
+        kind=kind,
+        capacity=capacity,
+        weight=weight,
+        ttl=move.ttl,
+        metadata=f'"{number}"',
+        detached=move.odd,
+    )
+    seen = scene.record.last_token + 7 if move.which == 11 else 0
+    alive = [one for one in range(CLIENTS) if f"client{one}" not in scene.gone] or [CLIENTS]
+    client = alive[move.client % len(alive)]
+    holder = Holder(f"client{client}", "host", client)
+    return Claim(NAME, _id(number), want, holder, f"inbox{client}", move.patience, seen)
+
+
+def _renewal(scene: Scene, move: Move, known: list[Claim]) -> Renew:
+    """Renew all of one client's claims, or one claim; at times with a token that is not its own."""
+    grants, living = grants_of(scene.record), {*scene.holding, *scene.waiting}
+    client = f"client{move.client}"
+    chosen = [
+        claim.claim_id
+        for claim in known
+        if claim.holder.client == client and (move.odd or claim.claim_id in living)
+    ]
+    if move.which > 5:
+        chosen = [_pick(move, scene.waiting, [claim.claim_id for claim in known])]
+    tokens = [grants[one].token if one in grants else 0 for one in chosen]
+    if move.odd:  # a waiter that was granted meanwhile, or somebody who is mistaken
+        tokens = [max(0, token - 1) if move.which % 2 else 0 for token in tokens]
+    items = zip(chosen, tokens, strict=True)
+    return Renew(NAME, tuple(Item(one, token, move.ttl, move.patience) for one, token in items))
+
+
+def _id(number: int) -> str:
+    return f"claim{number:03}"

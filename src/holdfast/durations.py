@@ -20,15 +20,13 @@ _LONGEST = 10 * 365 * 86400.0
 
 
 def seconds(value: Duration, what: str) -> float:
-    """Give ``value`` in seconds, or raise ``Misuse`` naming ``what`` was wrong and how to write it."""
-    if type(value) is float or type(value) is int:
+    """Give ``value`` in seconds, or raise ``Misuse`` that says how to write it."""
+    if isinstance(value, (float, int)) and not isinstance(value, bool):
         span = float(value)
     elif isinstance(value, timedelta):
         span = value.total_seconds()
     elif isinstance(value, str):
         span = _read(value, what)
-    elif isinstance(value, (float, int)) and not isinstance(value, bool):
-        span = float(value)
     else:
         raise Misuse(
             f"{what} must be seconds, a timedelta or a string like '250ms' or '10s', not {value!r}"
@@ -50,9 +48,9 @@ def readable(span: float) -> str:
     """Write a span for a person: ``"250 ms"``, ``"4.2 s"``, ``"3 min"``."""
     if span < 1:
         return f"{span * 1000:.0f} ms"
-    if span < 120:
+    if span < 2 * _UNITS["m"]:
         return f"{span:.1f} s"
-    if span < 7200:
+    if span < 2 * _UNITS["h"]:
         return f"{span / 60:.0f} min"
     return f"{span / 3600:.1f} h"
 

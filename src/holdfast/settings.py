@@ -43,7 +43,7 @@ class Address:
                 raise Misuse(f"unknown option {name!r} in {self.shown}; {hint}")
 
 
-def address(url: str | None) -> Address:
+def address(url: object) -> Address:
     """Read ``url``, or ``$HOLDFAST_URL``, or take the embedded default."""
     if url is None:
         url = os.environ.get(URL_VARIABLE) or None

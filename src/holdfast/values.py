@@ -18,7 +18,7 @@ Kind: TypeAlias = Literal["lock", "rwlock", "semaphore", "lead"]
 OnLoss: TypeAlias = Literal["raise", "stop", "flag"]
 """What happens to the body when its lease is lost."""
 
-Json: TypeAlias = "None | bool | int | float | str | list[Json] | dict[str, Json]"
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 
 NAME_LIMIT = 512
 METADATA_LIMIT = 4096

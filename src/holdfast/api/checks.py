@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from enum import Enum
 from typing import Final, Literal, TypeAlias
+from unicodedata import category
 
 from holdfast.durations import Duration, positive, readable, seconds
 from holdfast.errors import Misuse
@@ -40,7 +41,7 @@ def checked_name(name: object, what: str = "name") -> str:
         raise Misuse(f"the {what} {name!r} is not valid Unicode text") from None
     if size > NAME_LIMIT:
         raise Misuse(f"a {what} may have {NAME_LIMIT} bytes, this one has {size}: {name[:40]!r}…")
-    if not name.isprintable() and any(ord(c) < 32 or 127 <= ord(c) < 160 for c in name):
+    if not name.isprintable() and any(category(character) == "Cc" for character in name):
         raise Misuse(f"the {what} {name!r} has control characters in it")
     return name
 

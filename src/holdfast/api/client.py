@@ -200,9 +200,7 @@ class Client(_ClientFace):
         """Show one name: who holds it, since when, who waits."""
         return run(show(self._engine.session, checked_name(name)))
 
-    def break_lock(
-        self, name: str, *, token: int, reason: str = "", force: bool = False
-    ) -> Tenure:
+    def break_lock(self, name: str, *, token: int, reason: str = "", force: bool = False) -> Tenure:
         """Take the grant with this token away from its holder, and give what was broken.
 
         The holder is told, cannot renew, and the name passes on when it lets go or its lease ends;
@@ -247,7 +245,7 @@ class AsyncClient(_ClientFace):
         ``ttl`` and ``wait`` are the defaults of every lock; ``call_limit`` bounds one exchange with
         the backend; ``holder`` is a label that others see.
         """
-        from holdfast.runtimes.aio import AioRuntime  # noqa: PLC0415 - asyncio only when used
+        from holdfast.runtimes.aio import AioRuntime
 
         super().__init__(
             url,

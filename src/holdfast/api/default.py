@@ -1,4 +1,4 @@
-"""The module-level shortcuts: the same calls on one client of the process, made when first needed."""
+"""The module-level shortcuts: the same calls on a client of the process, made when needed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _shortcut(method: Callable[Concatenate[Client, P], T]) -> Callable[P, T]:
     without_self = list(signature.parameters.values())[1:]
     call.__signature__ = signature.replace(parameters=without_self)  # type: ignore[attr-defined]
     call.__module__, call.__qualname__ = "holdfast", method.__name__
-    del call.__wrapped__  # type: ignore[attr-defined]
+    del call.__wrapped__
     return call
 
 

@@ -1,4 +1,4 @@
-"""What every primitive gives you: a lease, and its async twin. ``held`` is always the clock's word."""
+"""What every primitive gives you: a lease, and its async twin. The clock alone says ``held``."""
 
 from __future__ import annotations
 

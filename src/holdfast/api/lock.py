@@ -105,7 +105,7 @@ class Lock(_LockFace):
         lease = self.acquire()
         stop: ThreadStop | None = None
         if self._on_loss == "stop":
-            from holdfast.runtimes.stop import ThreadStop  # noqa: PLC0415 - ctypes is rarely needed
+            from holdfast.runtimes.stop import ThreadStop
 
             stop = ThreadStop(lease._state)  # noqa: SLF001 - the lease is ours
             lease.on_lost(stop.fire)
@@ -172,7 +172,7 @@ class AsyncLock(_LockFace):
         lease = await self.acquire()
         stop: TaskStop | None = None
         if self._on_loss == "stop":
-            from holdfast.runtimes.stop import TaskStop  # noqa: PLC0415 - not before it is needed
+            from holdfast.runtimes.stop import TaskStop
 
             stop = TaskStop()
             lease.on_lost(stop.fire)
@@ -193,9 +193,7 @@ class AsyncLock(_LockFace):
         if error is None:
             lease._complain()  # noqa: SLF001
 
-    def __call__(
-        self, function: Callable[P, Awaitable[T]]
-    ) -> Callable[P, Coroutine[Any, Any, T]]:
+    def __call__(self, function: Callable[P, Awaitable[T]]) -> Callable[P, Coroutine[Any, Any, T]]:
         """Run the coroutine function under the lock; ``{argument}`` stands for its arguments."""
         template = Template(self.name, function, wants_async=True)
 

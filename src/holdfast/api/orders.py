@@ -23,9 +23,7 @@ from holdfast.values import Capabilities, Json, Kind, OnLoss
 class Orders:
     """One client's defaults."""
 
-    def __init__(
-        self, capabilities: Capabilities, ttl: Duration, wait: Duration | None
-    ) -> None:
+    def __init__(self, capabilities: Capabilities, ttl: Duration, wait: Duration | None) -> None:
         self._capabilities = capabilities
         self._ttl = checked_ttl(ttl, renew=True, capabilities=capabilities)
         self._wait = checked_wait(wait)

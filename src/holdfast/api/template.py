@@ -19,7 +19,9 @@ class Template:
         self._text = text
         self._signature = inspect.signature(function)
         try:
-            fields = [field for _, field, _, _ in string.Formatter().parse(text) if field is not None]
+            fields = [
+                field for _, field, _, _ in string.Formatter().parse(text) if field is not None
+            ]
         except ValueError as error:
             raise Misuse(f"the name {text!r} cannot be filled in: {error}") from None
         self._fixed = text.format() if not fields else None

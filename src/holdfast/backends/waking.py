@@ -1,7 +1,7 @@
 """For ears without a descriptor: sleep until woken, on a plain lock.
 
-A lock and not an ``Event``: waking must be safe in a finaliser, which may run on a thread that is in
-the middle of an ``Event``'s own bookkeeping.
+A lock and not an ``Event``: waking must be safe in a finaliser, which may run on a thread that
+is in the middle of an ``Event``'s own bookkeeping.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from holdfast import clock
 from holdfast.cli.child import Child
 from holdfast.cli.report import say
 from holdfast.cli.signals import ENDING, PASSED, Inbox
-from holdfast.cli.terminal import Terminal
+from holdfast.cli.terminal import Terminal, suspend
 
 LOOK = 1.0
 """How long we sleep at most: timers stop while the host is suspended, the lease's clock does not."""
@@ -83,6 +83,7 @@ class Attendance:
     lost: bool = False
     asked_to_end: int | None = None
     _kill_at: float = inf
+    _out_of_reach: bool = False
     _continue: bool = False
 
     def see_out(self) -> None:
@@ -90,77 +91,62 @@ class Attendance:
         while not self.child.reap():
             self._stop_if_due()
             self._follow_suspension()
+            if self.child.ended and self._out_of_reach:
+                say("cannot stop what the command has left behind: it runs as another user")
+                return
             for signum in self.inbox.wait(self._until_next()):
                 self._pass_on(signum)
-            if self.child.ended and not self._can_reach():
-                return
 
     def _stop_if_due(self) -> None:
-        left, now = self.tether.left(), clock.now()
-        if not self.lost and (
-            self.tether.broken() or left <= self.tether.grace + self.tether.margin
-        ):
+        tether, left, now = self.tether, self.tether.left(), clock.now()
+        if not self.lost and (tether.broken() or left <= tether.grace + tether.margin):
             self.lost = True
-            say(f"stopping the command: {self.tether.why()}")
+            say(f"stopping the command: {tether.why()}")
         if not self.lost and not self.child.ended:
             return
-        if left <= self.tether.margin or now >= self._kill_at:
-            # Also what is stopped: SIGKILL needs no SIGCONT, so it never runs without the lease.
+        if left <= tether.margin or now >= self._kill_at:
+            # Without a SIGCONT, which it does not need: what is stopped never runs again.
             self._kill_at = -inf
-            self.child.kill()
+            self._out_of_reach = not self.child.kill()
         elif self._kill_at == inf:
-            self._kill_at = now + self.tether.grace
+            self._kill_at = now + tether.grace
             self.child.terminate()
 
     def _until_next(self) -> float:
         """Seconds until something is due, if nothing happens before."""
         if self._kill_at == -inf:
             return SETTLING
-        left, now = self.tether.left(), clock.now()
+        tether, left = self.tether, self.tether.left()
         if self._kill_at == inf:
-            return min(LOOK, left - self.tether.grace - self.tether.margin)
-        return min(LOOK, left - self.tether.margin, self._kill_at - now)
+            return min(LOOK, left - tether.grace - tether.margin)
+        return min(LOOK, left - tether.margin, self._kill_at - clock.now())
 
     def _pass_on(self, signum: int) -> None:
-        if signum in PASSED or signum == signal.SIGTSTP:
+        if signum == signal.SIGCONT:
+            self._continue = True  # not before the lease has been looked at
+        elif signum == signal.SIGTSTP or signum in PASSED:
             if not self.child.signal(signum):
                 say("cannot pass the signal on: the command runs as another user")
             if signum in ENDING:
                 self.asked_to_end = self.asked_to_end or signum
-        elif signum == signal.SIGCONT:
-            self._continue = True  # not before the lease has been looked at
 
     def _follow_suspension(self) -> None:
-        """Suspend ourselves with the command, and continue it when we are continued."""
+        """Suspend ourselves with the command, and continue it when we are continued.
+
+        Nobody renews the lease meanwhile, and the command does not run meanwhile either: it is
+        continued only if the lease is still good.
+        """
         stopped_by, self.child.stopped_by = self.child.stopped_by, None
         if stopped_by in _JOB_CONTROL:
-            wants_terminal = stopped_by != signal.SIGTSTP
-            lent = wants_terminal and self.terminal and self.terminal.lend(self.child.group)
-            if not lent:
-                self._suspend()
-                self._stop_if_due()  # the lease was not renewed meanwhile
+            asks_to_read = stopped_by != signal.SIGTSTP
+            terminal = self.terminal
+            if not (asks_to_read and terminal is not None and terminal.lend(self.child.group)):
+                had_keyboard = terminal is not None and terminal.take_back()
+                suspend(whole_job=had_keyboard or asks_to_read)
+                self._stop_if_due()
             self._continue = True
         if self._continue and self._kill_at == inf:
             self._continue = False
             if self.terminal is not None and self.terminal.undivided:
                 self.terminal.lend(self.child.group)
             self.child.signal(signal.SIGCONT)
-
-    def _suspend(self) -> None:
-        """Stop like any job; come back when the shell continues us.
-
-        Nobody renews the lease meanwhile, and the command cannot run meanwhile either.
-        """
-        if self.terminal is not None:
-            self.terminal.take_back()
-        before = signal.signal(signal.SIGTSTP, signal.SIG_IGN)
-        signal_own_group = signal.SIGTSTP
-        import os
-
-        os.killpg(0, signal_own_group)  # the script around us; the signal passes us by
-        signal.signal(signal.SIGTSTP, signal.SIG_DFL)
-        signal.raise_signal(signal.SIGTSTP)  # to this thread: nothing runs on before we are stopped
-        signal.signal(signal.SIGTSTP, before)
-
-    def _can_reach(self) -> bool:
-        return True

@@ -58,15 +58,34 @@ class Terminal:
         """Give the child the handling of SIGTTOU that we found."""
         signal.signal(signal.SIGTTOU, self._before)
 
-    def take_back(self) -> None:
-        """Return to the foreground, unless a shell has meanwhile put somebody else there."""
+    def take_back(self) -> bool:
+        """Return to the foreground, and say whether it was lent.
+
+        A shell that has meanwhile put somebody else there is not disturbed.
+        """
+        lent_to, self._lent_to = self._lent_to, None
         with contextlib.suppress(OSError):
-            if self._lent_to is not None and os.tcgetpgrp(self._descriptor) == self._lent_to:
+            if lent_to is not None and os.tcgetpgrp(self._descriptor) == lent_to:
                 os.tcsetpgrp(self._descriptor, os.getpgrp())
-        self._lent_to = None
+        return lent_to is not None
 
     def close(self) -> None:
         """Take it back and let go of it."""
         self.take_back()
         signal.signal(signal.SIGTTOU, self._before)
         os.close(self._descriptor)
+
+
+def suspend(*, whole_job: bool) -> None:
+    """Stop like any job, and return when the shell continues us.
+
+    In a session without job control the kernel ignores the wish, and we return at once.
+    """
+    before = signal.signal(signal.SIGTSTP, signal.SIG_IGN)
+    if before == signal.SIG_IGN:
+        return
+    if whole_job:  # the script around us, which the keyboard did not reach; it passes us by
+        os.killpg(0, signal.SIGTSTP)
+    signal.signal(signal.SIGTSTP, signal.SIG_DFL)
+    signal.raise_signal(signal.SIGTSTP)  # to this very thread: nothing runs on until we are back
+    signal.signal(signal.SIGTSTP, before)

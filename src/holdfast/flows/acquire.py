@@ -194,17 +194,19 @@ async def _take(
             full = granted.remaining >= order.want.ttl
             renew_at = now if rule.confirm_now(now, deadline) else now + rule.TICK
             return _begin(session, order, granted, deadline, place, None if full else renew_at)
-        outcome = await _confirm(session, order, granted)
-    if isinstance(outcome, Confirmed):
-        now = session.runtime.now()
-        deadline = rule.deadline(outcome.asked_at, outcome.granted.remaining)
-        if now < deadline:
-            return _begin(session, order, outcome.granted, deadline, place, None)
-        await withdraw(session, order.name, ticket.claim_id, order.want.ttl)
+        confirmed = await _confirm(session, order, granted)
+    else:
+        confirmed = outcome if isinstance(outcome, Confirmed) else None
+    if confirmed is None:
+        return None
+    deadline = rule.deadline(confirmed.asked_at, confirmed.granted.remaining)
+    if session.runtime.now() < deadline:
+        return _begin(session, order, confirmed.granted, deadline, place, None)
+    await withdraw(session, order.name, ticket.claim_id, order.want.ttl)
     return None
 
 
-async def _confirm(session: Session, order: Order, granted: Granted) -> Outcome | None:
+async def _confirm(session: Session, order: Order, granted: Granted) -> Confirmed | None:
     item = Item(granted.claim_id, granted.token, order.want.ttl)
     by = session.runtime.now() + session.call_limit
     try:

@@ -24,6 +24,7 @@ class LeaseState:
     """One lease that this client was granted. ``Lease`` is its public face."""
 
     __slots__ = (
+        "__weakref__",
         "claim_id",
         "complained",
         "count",
@@ -46,7 +47,6 @@ class LeaseState:
         "want",
         "wants_renewal",
         "watchers",
-        "__weakref__",
     )
 
     def __init__(

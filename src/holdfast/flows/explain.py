@@ -17,7 +17,7 @@ from holdfast.values import Tenure, printable
 def busy(
     session: Session, order: Order, started_at: float, holders: tuple[Tenure, ...]
 ) -> LockBusy:
-    """Others hold it, or are ahead in its queue, and ``wait`` is over."""
+    """Say that others hold it, or are ahead in its queue, and ``wait`` is over."""
     waited_for = session.runtime.now() - started_at
     name = printable(order.name)
     if session.hub.curious:
@@ -40,7 +40,7 @@ def tenure(held: Tenure) -> str:
 
 
 def unresolved(session: Session, order: Order, started_at: float) -> BackendUnavailable:
-    """``wait`` is over and the backend does not say what became of the claim."""
+    """Say that ``wait`` is over and the backend does not tell what became of the claim."""
     waited = readable(session.runtime.now() - started_at)
     return BackendUnavailable(
         f"waited {waited} for {printable(order.name)!r} and {session.backend} does not answer; "
@@ -52,7 +52,7 @@ def unresolved(session: Session, order: Order, started_at: float) -> BackendUnav
 
 
 def too_late(session: Session, order: Order) -> BackendUnavailable:
-    """The grant was over before the caller could use it."""
+    """Say that the grant was over before the caller could use it."""
     return BackendUnavailable(
         f"{printable(order.name)!r} was granted, but the answer took longer than the lease lives "
         f"(ttl {readable(order.want.ttl)}); use a longer ttl or find out what is slow.",
@@ -61,7 +61,7 @@ def too_late(session: Session, order: Order) -> BackendUnavailable:
 
 
 def self_deadlock(order: Order, mine: LeaseState) -> Misuse:
-    """The same thread or task would wait for itself."""
+    """Say that the same thread or task would wait for itself."""
     file, line = mine.place
     return Misuse(
         f"{printable(order.name)!r} is held by this very thread or task since {file}:{line}: "
@@ -70,7 +70,7 @@ def self_deadlock(order: Order, mine: LeaseState) -> Misuse:
 
 
 def refused(order: Order, reply: Refused) -> Misuse:
-    """The rule refused the claim for good."""
+    """Say that the rule refused the claim for good."""
     name = printable(order.name)
     return Misuse(
         f"{name!r} cannot be claimed like this: {reply.detail}. "
@@ -79,7 +79,7 @@ def refused(order: Order, reply: Refused) -> Misuse:
 
 
 def nonsense(session: Session, reply: Reply) -> BackendUnavailable:
-    """The backend answered something that does not fit the question."""
+    """Say that the backend answered something that does not fit the question."""
     return BackendUnavailable(
         f"{session.backend} gave an unexpected answer ({type(reply).__name__}); "
         "is another version of holdfast in use on it?",

@@ -15,7 +15,7 @@ from holdfast.rules.lease import PATIENCE
 from holdfast.rules.messages import Ended, Release, Reply, Withdraw
 
 PROMPTLY = 1.0
-"""How long a caller that is being cancelled is held up for the clean-up; then the keeper does it."""
+"""How long the clean-up holds up a caller that is being cancelled; then the keeper does it."""
 
 
 async def release(session: Session, state: LeaseState) -> None:

@@ -28,9 +28,7 @@ def log(event: Event) -> None:
         case Waited(waited_for=waited_for, holders=holders):
             logger.warning("waiting %s for %s, %s", readable(waited_for), name, held_by(holders))
         case Lost(token=token, held_for=held_for, reason=reason):
-            logger.error(
-                "lost %s (token %d) after %s: %s", name, token, readable(held_for), reason
-            )
+            logger.error("lost %s (token %d) after %s: %s", name, token, readable(held_for), reason)
         case RenewalUnknown(token=token, remaining=remaining, error=error):
             logger.warning(
                 "could not renew %s (token %d), %s left: %s",
@@ -61,4 +59,4 @@ def held_by(holders: tuple[Tenure, ...]) -> str:
 
 def complain(message: str, *details: object) -> None:
     """Say that something inside holdfast itself went wrong, with its traceback."""
-    logger.exception(message, *details)
+    logger.error(message, *details, exc_info=True)  # noqa: LOG014 - called from handlers only

@@ -38,12 +38,14 @@ def may_start_unconfirmed(now: float, until: float, life: float) -> bool:
 
 def confirm_now(now: float, until: float) -> bool:
     """Whether a handed-over lease is too short to wait for the keeper's next batch."""
-    return until - now < 1.5
+    return until - now < TICK + 0.5
 
 
 def attempt_limit(now: float, until: float, call_limit: float) -> float:
-    """How long one try at a renewal may take: a third of what is left, so that a silent server
-    leaves time for others; never past the deadline, and never so short that it cannot succeed.
+    """How long one try at a renewal may take.
+
+    A third of what is left, so that a silent server leaves time for others; never past the
+    deadline, and never so short that it cannot succeed.
     """
     left = until - now
     return min(call_limit, max(left / 3, min(left, 0.05)))

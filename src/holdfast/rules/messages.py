@@ -190,7 +190,7 @@ class Seen:
 class Notice:
     """Told to one client's inbox after the write: a claim was granted, or a grant is broken.
 
-    ``life`` is how long the grant lives from the moment it was made. ``forced``: it is gone already.
+    ``life`` is how long the grant lives from the moment it was made; ``forced``: it is gone.
     """
 
     what: Literal["granted", "broken", "forced"]

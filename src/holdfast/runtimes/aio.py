@@ -7,8 +7,8 @@ import random
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
-from holdfast.ports import Bell, Push
 from holdfast import clock
+from holdfast.ports import Bell, Push
 
 T = TypeVar("T")
 

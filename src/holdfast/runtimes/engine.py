@@ -13,11 +13,11 @@ import socket
 import weakref
 from collections.abc import Callable
 
+from holdfast import clock
 from holdfast.flows.book import Book
 from holdfast.flows.release import release_all
 from holdfast.flows.session import Session, Tells
 from holdfast.ports import Backend, Runtime, Wire
-from holdfast import clock
 from holdfast.runtimes.keeper import Keeper
 from holdfast.runtimes.sync import SyncRuntime, ThreadBell
 from holdfast.values import Holder

@@ -1,7 +1,7 @@
 """``on_loss="stop"``: how the body of a lost lease is brought to an end, in both runtimes.
 
-Each object guards one stay inside a ``with``: it is fired at most once, and never after the body was
-left. Counterpart: ``api.lock``, which arms it on entering and disarms it on leaving.
+Each object guards one stay inside a ``with``: it is fired at most once, and never after the body
+was left. Counterpart: ``api.lock``, which arms it on entering and disarms it on leaving.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class ThreadStop:
 
 
 def _thrown(state: LeaseState) -> type[LockLost]:
-    """Make a class whose instances tell this loss: an exception for a thread is given as a class."""
+    """Make a class whose instances tell this loss: a thread can only be sent a class."""
     told = lost_error(state)
 
     class Thrown(LockLost):
@@ -69,8 +69,10 @@ class TaskStop:
         self.fired = False
 
     def fire(self) -> None:
-        """Cancel the task, if it is still inside. Always from a callback of the loop: cancelling
-        one's own running task would leave a stray cancellation behind.
+        """Cancel the task, if it is still inside.
+
+        Always from a callback of the loop: cancelling one's own running task would leave a stray
+        cancellation behind.
         """
         if self._inside and not self._task.done():
             self.fired = True

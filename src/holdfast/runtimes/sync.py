@@ -8,8 +8,8 @@ import time
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
-from holdfast.ports import Bell, Push
 from holdfast import clock
+from holdfast.ports import Bell, Push
 
 T = TypeVar("T")
 
@@ -71,7 +71,7 @@ class SyncRuntime:
 
     async def sleep(self, seconds: float) -> None:
         """Block."""
-        time.sleep(seconds)
+        time.sleep(seconds)  # noqa: ASYNC251 - in sync, suspending means blocking
 
     async def finish(self, work: Coroutine[Any, Any, T]) -> T:
         """Just do it: a second Ctrl-C during the clean-up leaves it to the keeper."""

@@ -1,4 +1,4 @@
-"""The inbox of a client in this process: notices are delivered by a call, on the teller's thread."""
+"""The inbox of a client in this process: notices come by a call, on the teller's thread."""
 
 from __future__ import annotations
 

@@ -15,6 +15,9 @@ from holdfast.rules.tombstones import KEPT_FOR
 
 Key = tuple[str, str]
 
+SWEPT_AT_ONCE = 2
+"""Each call forgets at most this many idle records: more than it can make, and never a pause."""
+
 
 class Space:
     """All names of one ``memory://`` address."""
@@ -81,7 +84,7 @@ class Space:
     def _oldest(self, now: float) -> list[Key]:
         found: list[Key] = []
         for key, touched_at in self._touched.items():
-            if touched_at > now - KEPT_FOR or len(found) == 2:
+            if touched_at > now - KEPT_FOR or len(found) == SWEPT_AT_ONCE:
                 break
             found.append(key)
         return found

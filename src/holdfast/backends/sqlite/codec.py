@@ -95,9 +95,7 @@ def _to_grant(kind: Kind, capacity: int, cells: list[object]) -> Grant:
         "tuple[int, float, float, list[int], str]", cells[10:]
     )
     want = _want(kind, capacity, cells)
-    return Grant(
-        claim_id, want, holder, inbox, token, ends_at, granted_at, tuple(slots), broken
-    )
+    return Grant(claim_id, want, holder, inbox, token, ends_at, granted_at, tuple(slots), broken)
 
 
 def _to_waiter(kind: Kind, capacity: int, cells: list[object]) -> Waiter:

@@ -16,8 +16,7 @@ _WORDS = {
     ),
     sqlite3.SQLITE_CANTOPEN: (
         "the file cannot be opened",
-        "does its folder exist, and may this user write there? An absolute path has four slashes:"
-        " sqlite:////var/lib/app/locks.db",
+        "may this user write there? An absolute path has four slashes (sqlite:////var/locks.db)",
     ),
     sqlite3.SQLITE_CORRUPT: (
         "the file is damaged",

@@ -3,7 +3,7 @@
 Better than a datagram socket here: no limit on the length of its path, room for some six hundred
 notices, and the kernel itself answers both questions that others have. Opening a pipe for writing
 without blocking fails with ENXIO exactly when no process has it open for reading: then its client
-is dead (kill -9 included). Where the pipe is missing nothing is known, and nobody is taken for dead.
+is dead (kill -9 included). Where the pipe is missing nothing is known: nobody is taken for dead.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Pipe:
         # Read and write: so the pipe never reports an end, and the keeper can wake itself.
         self._fd = os.open(self._path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
         if access is not None:
-            os.chmod(self._fd, access)
+            os.fchmod(self._fd, access)
         self._poll = select.poll()
         self._poll.register(self._fd, select.POLLIN)
         self._rest = b""

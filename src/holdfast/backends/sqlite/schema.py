@@ -28,22 +28,22 @@ CREATE TABLE IF NOT EXISTS names (
 );
 """
 
-LOAD = f"SELECT {COLUMNS} FROM names WHERE prefix = ? AND name = ?"
+LOAD = f"SELECT {COLUMNS} FROM names WHERE prefix = ? AND name = ?"  # noqa: S608 - constants
 UPDATE = (
     "UPDATE names SET format = ?, kind = ?, capacity = ?, last_token = ?, grants = ?, queue = ?,"
     " ended = ?, touched_at = ? WHERE prefix = ? AND name = ?"
 )
 INSERT = (
-    f"INSERT INTO names ({COLUMNS}, touched_at, prefix, name) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    f"INSERT INTO names ({COLUMNS}, touched_at, prefix, name)"  # noqa: S608 - constants
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 PAGE = (
-    f"SELECT name, {COLUMNS} FROM names WHERE prefix = ? AND name > ? AND name >= ? AND name < ?"
+    f"SELECT name, {COLUMNS} FROM names"  # noqa: S608 - constants
+    " WHERE prefix = ? AND name > ? AND name >= ? AND name < ?"
     " AND NOT (grants = '[]' AND queue = '[]') ORDER BY name LIMIT ?"
 )
 FLOOR = "SELECT value FROM meta WHERE key = 'floor'"
-IDLE = (
-    "SELECT rowid FROM names WHERE touched_at < ? AND grants = '[]' AND queue = '[]' LIMIT 500"
-)
+IDLE = "SELECT rowid FROM names WHERE touched_at < ? AND grants = '[]' AND queue = '[]' LIMIT 500"
 RAISE_FLOOR = (
     "INSERT INTO meta VALUES ('floor', ?)"
     " ON CONFLICT DO UPDATE SET value = max(value, excluded.value)"

@@ -21,7 +21,6 @@ from holdfast.rules.messages import (
     Release,
     Renew,
     Renewed,
-    Reply,
     Seen,
     Waiting,
     Withdraw,
@@ -34,7 +33,7 @@ SHOWN = 8
 
 
 def every_answer_is_true(moment: Moment, ledger: Ledger) -> None:
-    """Each request gets the answer that fits what became of it."""
+    """See that each request gets the answer that fits what became of it."""
     request, reply = moment.request, moment.reply
     match request:
         case Claim():
@@ -103,7 +102,7 @@ def _look_is_answered(moment: Moment) -> None:
     )
 
 
-def _renewed(moment: Moment, ledger: Ledger, item: Item) -> Reply:
+def _renewed(moment: Moment, ledger: Ledger, item: Item) -> Granted | Waiting | Ended:
     grant = grants_of(moment.after).get(item.claim_id)
     if grant is not None and grant.broken:
         return Ended(item.claim_id, "broken", grant.broken, _shown(moment))

@@ -1,4 +1,4 @@
-"""What a simple-minded observer of one name writes down: who ended, who got which token, who believes.
+"""What a simple observer of one name writes down: who ended, who got which token, who believes.
 
 It sees requests, replies and notices and compares records before and after; it never calls the
 rule. ``promises`` asks it questions.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from holdfast.rules.holding import Grant, Waiter
 from holdfast.rules.messages import (
     Break,
     Claim,
@@ -74,9 +75,7 @@ class Ledger:
             self.beliefs.pop(request.claim_id, None)
         for claim_id, belief in list(self.beliefs.items()):
             dead = belief.client in moment.gone and not belief.detached
-            forced = (
-                isinstance(request, Break) and request.force and request.token == belief.token
-            )
+            forced = isinstance(request, Break) and request.force and request.token == belief.token
             if dead or forced or belief.until <= moment.now:
                 del self.beliefs[claim_id]
 
@@ -101,27 +100,36 @@ class Ledger:
 
 
 def endings(moment: Moment) -> dict[str, Ending]:
-    """Say what had to end in this step, and how: first by death and time, then by what was asked."""
-    now, gone, request = moment.now, moment.gone, moment.request
-    ended: dict[str, Ending] = {}
-    if isinstance(request, Look):
-        return ended
-    for grant in moment.before.grants:
-        if grant.holder.client in gone and not grant.want.detached:
-            ended[grant.claim_id] = "gone"
-        elif grant.ends_at <= now:
-            ended[grant.claim_id] = "lapsed"
-        elif isinstance(request, Release) and request.claim_id == grant.claim_id:
-            ended[grant.claim_id] = "released"
-        elif isinstance(request, Withdraw) and request.claim_id == grant.claim_id:
-            ended[grant.claim_id] = "withdrawn"
-        elif isinstance(request, Break) and request.force and request.token == grant.token:
-            ended[grant.claim_id] = "broken"
-    for waiter in moment.before.queue:
-        if waiter.holder.client in gone:
-            ended[waiter.claim_id] = "gone"
-        elif waiter.patience_until <= now:
-            ended[waiter.claim_id] = "lapsed"
-        elif isinstance(request, Release | Withdraw) and request.claim_id == waiter.claim_id:
-            ended[waiter.claim_id] = "withdrawn"
-    return ended
+    """Say what had to end in this step, and how; what ended first is first."""
+    if isinstance(moment.request, Look):
+        return {}
+    before = moment.before
+    ended = [(one.claim_id, _grant_ends(moment, one)) for one in before.grants]
+    ended += [(one.claim_id, _waiter_ends(moment, one)) for one in before.queue]
+    return {claim_id: how for claim_id, how in ended if how is not None}
+
+
+def _grant_ends(moment: Moment, grant: Grant) -> Ending | None:
+    """Say how a grant had to end: by death, by time, or else by what was asked."""
+    how: Ending | None = None
+    match moment.request:
+        case Release(_, claim_id) if claim_id == grant.claim_id:
+            how = "released"
+        case Withdraw(_, claim_id) if claim_id == grant.claim_id:
+            how = "withdrawn"
+        case Break(_, token, _, force) if force and token == grant.token:
+            how = "broken"
+    if grant.ends_at <= moment.now:
+        how = "lapsed"
+    return "gone" if grant.holder.client in moment.gone and not grant.want.detached else how
+
+
+def _waiter_ends(moment: Moment, waiter: Waiter) -> Ending | None:
+    """Say how a waiter had to end: by death, by lost patience, or else by what was asked."""
+    how: Ending | None = None
+    match moment.request:
+        case Release(_, claim_id) | Withdraw(_, claim_id) if claim_id == waiter.claim_id:
+            how = "withdrawn"
+    if waiter.patience_until <= moment.now:
+        how = "lapsed"
+    return "gone" if waiter.holder.client in moment.gone else how

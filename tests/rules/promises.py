@@ -9,22 +9,23 @@ from __future__ import annotations
 from holdfast.rules import tombstones
 from holdfast.rules.claim import step
 from holdfast.rules.holding import Grant
-from holdfast.rules.messages import Break, Claim, Item, Look, Notice, Renew
+from holdfast.rules.messages import Break, Claim, Item, Look, Renew
 from tests.rules.answers import ANSWERS
 from tests.rules.ledger import Ledger, endings
 from tests.rules.scene import Moment, asking, grants_of, waiters_of
 
 
 def capacity_is_never_exceeded(moment: Moment, _: Ledger) -> None:
-    """All who hold want the same of the name, and together no more than there is."""
+    """See that all who hold want the same of the name, and together no more than there is."""
     after = moment.after
     assert sum(grant.want.weight for grant in after.grants) <= after.capacity
-    for one in (*after.grants, *after.queue):
-        assert (one.want.kind, one.want.capacity) == (after.kind, after.capacity)
+    wants = [grant.want for grant in after.grants] + [waiter.want for waiter in after.queue]
+    for want in wants:
+        assert (want.kind, want.capacity) == (after.kind, after.capacity)
 
 
 def nobody_believes_in_vain(moment: Moment, ledger: Ledger) -> None:
-    """Who was told that it holds does hold, until the time it was told."""
+    """See that who was told that it holds does hold, until the time it was told."""
     grants = grants_of(moment.after)
     for claim_id, belief in ledger.beliefs.items():
         assert grants[claim_id].token == belief.token
@@ -32,7 +33,7 @@ def nobody_believes_in_vain(moment: Moment, ledger: Ledger) -> None:
 
 
 def nobody_passes_a_living_waiter(moment: Moment, _: Ledger) -> None:
-    """Whoever is granted leaves behind only those whose inbox is closed and who did not ask."""
+    """See that a grant passes only those whose inbox is closed and who did not ask."""
     places = {one: place for place, one in enumerate(waiters_of(moment.before))}
     for granted in _new_grants(moment):
         place = places.get(granted.claim_id, len(places))
@@ -42,7 +43,7 @@ def nobody_passes_a_living_waiter(moment: Moment, _: Ledger) -> None:
 
 
 def nothing_is_left_lying(moment: Moment, _: Ledger) -> None:
-    """The first waiter who can be reached waits only because it does not fit."""
+    """See that the first waiter who can be reached waits only because it does not fit."""
     after = moment.after
     free = after.capacity - sum(grant.want.weight for grant in after.grants)
     living = [one for one in after.queue if _reachable(moment, one.claim_id, one.inbox)]
@@ -50,7 +51,7 @@ def nothing_is_left_lying(moment: Moment, _: Ledger) -> None:
 
 
 def places_are_kept(moment: Moment, _: Ledger) -> None:
-    """The queue keeps its order, and a newcomer joins at its end."""
+    """See that the queue keeps its order, and a newcomer joins at its end."""
     before, after = list(waiters_of(moment.before)), list(waiters_of(moment.after))
     stayed = [one for one in before if one in after]
     assert after[: len(stayed)] == stayed
@@ -59,7 +60,7 @@ def places_are_kept(moment: Moment, _: Ledger) -> None:
 
 
 def nothing_ends_without_cause(moment: Moment, _: Ledger) -> None:
-    """What ended has ended, by its time, its client's death or a request; nothing else has."""
+    """See that time, death and requests end what they must, and nothing else ends."""
     ended = endings(moment)
     grants, waiters = grants_of(moment.after), waiters_of(moment.after)
     for claim_id in grants_of(moment.before):
@@ -69,7 +70,7 @@ def nothing_ends_without_cause(moment: Moment, _: Ledger) -> None:
 
 
 def ended_ids_stay_ended(moment: Moment, ledger: Ledger) -> None:
-    """Who ended within the last minute is remembered, how it ended too, and does not come back."""
+    """See that who ended in the last minute is remembered and does not come back."""
     alive = grants_of(moment.after).keys() | waiters_of(moment.after).keys()
     assert alive.isdisjoint(ledger.graves)
     for claim_id, (how, _) in ledger.graves.items():
@@ -78,7 +79,7 @@ def ended_ids_stay_ended(moment: Moment, ledger: Ledger) -> None:
 
 
 def tokens_rise(moment: Moment, ledger: Ledger) -> None:
-    """Each grant has the next token: above the last one, the claimant's, and not below mint."""
+    """See that each token is above the last and the claimant's, and not below mint."""
     last = moment.before.last_token
     for grant in _new_grants(moment):
         seen = ledger.claims[grant.claim_id].seen_token
@@ -90,7 +91,7 @@ def tokens_rise(moment: Moment, ledger: Ledger) -> None:
 
 
 def lives_are_as_promised(moment: Moment, _: Ledger) -> None:
-    """A new grant lives its ttl if its client asked, else three seconds at most; renewal adds."""
+    """See that a new grant lives its ttl, or three seconds if its client did not ask."""
     now, old = moment.now, grants_of(moment.before)
     for grant in moment.after.grants:
         before = old.get(grant.claim_id)
@@ -107,7 +108,7 @@ def lives_are_as_promised(moment: Moment, _: Ledger) -> None:
 
 
 def patience_only_grows(moment: Moment, _: Ledger) -> None:
-    """A waiter lives on when its client asks again or renews it, and never less long."""
+    """See that a waiter lives on when its client asks again or renews it, and never less long."""
     old, request = waiters_of(moment.before), moment.request
     for waiter in moment.after.queue:
         before = old.get(waiter.claim_id)
@@ -119,7 +120,7 @@ def patience_only_grows(moment: Moment, _: Ledger) -> None:
 
 
 def grants_do_not_change(moment: Moment, ledger: Ledger) -> None:
-    """A grant is made of its claim; then only its end moves, and only a break marks it."""
+    """See that a grant is made of its claim; then only its end moves, and only a break marks it."""
     old, request = grants_of(moment.before), moment.request
     for grant in moment.after.grants:
         claim, before = ledger.claims[grant.claim_id], old.get(grant.claim_id)
@@ -134,7 +135,7 @@ def grants_do_not_change(moment: Moment, ledger: Ledger) -> None:
 
 
 def slots_are_unique(moment: Moment, _: Ledger) -> None:
-    """Each holder of a semaphore has as many slots as it weighs, and nobody else has them."""
+    """See that each holder of a semaphore has as many slots as it weighs, for itself."""
     after = moment.after
     taken = [slot for grant in after.grants for slot in grant.slots]
     assert len(taken) == len(set(taken))
@@ -144,7 +145,7 @@ def slots_are_unique(moment: Moment, _: Ledger) -> None:
 
 
 def notices_go_to_those_who_did_not_ask(moment: Moment, _: Ledger) -> None:
-    """One notice per grant that its client does not hear of in the reply, one per broken grant."""
+    """See that there is one notice per grant that no reply tells of, one per break."""
     told = [
         _notice("granted", grant, grant.ends_at - moment.now)
         for grant in _new_grants(moment)
@@ -166,8 +167,15 @@ def notices_go_to_those_who_did_not_ask(moment: Moment, _: Ledger) -> None:
         assert notice.reason == ("" if notice.what == "granted" else "stuck")
 
 
+def a_step_is_a_pure_function(moment: Moment, _: Ledger) -> None:
+    """See that what went in is as it was, and gives the same once more."""
+    when = (moment.now, moment.mint, moment.closed, moment.gone)
+    assert moment.untouched
+    assert step(moment.before, moment.request, *when) == moment[6:9]
+
+
 def asking_twice_changes_nothing(moment: Moment, _: Ledger) -> None:
-    """The same request at the same moment gives the same answer and moves nothing."""
+    """See that the same request at the same moment gives the same answer and moves nothing."""
     request = moment.request
     if isinstance(request, Claim) and request.holder.client in moment.gone:
         return  # the late claim of a dead client is dropped by whatever step comes next
@@ -180,13 +188,18 @@ def asking_twice_changes_nothing(moment: Moment, _: Ledger) -> None:
 
 
 def looking_changes_nothing(moment: Moment, _: Ledger) -> None:
-    """Who looks gets an answer, and that is all."""
+    """See that who looks gets an answer, and that is all."""
     if isinstance(moment.request, Look):
         assert moment.after == moment.before
         assert moment.notices == ()
 
 
-ALWAYS = (looking_changes_nothing, asking_twice_changes_nothing, *ANSWERS)
+ALWAYS = (
+    a_step_is_a_pure_function,
+    looking_changes_nothing,
+    asking_twice_changes_nothing,
+    *ANSWERS,
+)
 WHEN_MOVED = (
     capacity_is_never_exceeded,
     nobody_believes_in_vain,

@@ -47,6 +47,8 @@ class Moment(NamedTuple):
     after: Record
     reply: Reply
     notices: tuple[Notice, ...]
+    untouched: bool
+    """Whether the record that went in is still what it was."""
 
     def __str__(self) -> str:
         news = f", told {self.notices}" if self.notices else ""
@@ -71,9 +73,10 @@ class Scene:
     def ask(self, request: NameRequest) -> Moment:
         """Take one step; ``record`` and ``notices`` show afterwards what it made."""
         before, closed, gone = self.record, frozenset(self.closed), frozenset(self.gone)
-        after, reply, notices = step(before, request, self.now, self.mint, closed, gone)
-        self.record, self.notices = after, notices
-        return Moment(before, request, self.now, self.mint, closed, gone, after, reply, notices)
+        now, mint, seal = self.now, self.mint, hash(before)
+        made = step(before, request, now, mint, closed, gone)
+        self.record, self.notices = made.record, made.notices
+        return Moment(before, request, now, mint, closed, gone, *made, hash(before) == seal)
 
     def claim(
         self,
@@ -90,9 +93,7 @@ class Scene:
             kind=self.kind, capacity=self.capacity, weight=weight, ttl=ttl, detached=detached
         )
         holder = Holder(claim_id, "host", 1)
-        return self.ask(
-            Claim(NAME, claim_id, want, holder, claim_id, patience, seen_token)
-        ).reply
+        return self.ask(Claim(NAME, claim_id, want, holder, claim_id, patience, seen_token)).reply
 
     def take(self, claim_id: str, *, weight: int = 1, ttl: float = 10.0) -> Granted:
         """Claim what is known to be free."""
@@ -128,9 +129,9 @@ class Scene:
         """Move the queue on."""
         return self.ask(Advance(NAME, claim_id)).reply
 
-    def break_(self, token: int, *, force: bool = False) -> Reply:
+    def break_(self, token: int, *, reason: str = "stuck", force: bool = False) -> Reply:
         """Break the grant with this token."""
-        return self.ask(Break(NAME, token, "stuck", force)).reply
+        return self.ask(Break(NAME, token, reason, force)).reply
 
     def look(self) -> LockInfo:
         """Show the name."""

@@ -7,7 +7,7 @@ behind, and stops everything before the lease can end:
     the command has ended             to what is left    after the grace
     the lease nears its end           at once            after the grace, still within the lease
     the lease was marked broken       at once            after the grace, at its end at the latest
-    the lease is over                 –                  at once
+    the lease is over                 (none)             at once
 
 Knows the lease only as a ``Tether``; how processes are signalled is in ``child``.
 """
@@ -15,7 +15,6 @@ Knows the lease only as a ``Tether``; how processes are signalled is in ``child`
 from __future__ import annotations
 
 import signal
-from dataclasses import dataclass
 from math import inf
 from typing import Protocol
 
@@ -26,7 +25,7 @@ from holdfast.cli.signals import ENDING, PASSED, Inbox
 from holdfast.cli.terminal import Terminal, suspend
 
 LOOK = 1.0
-"""How long we sleep at most: timers stop while the host is suspended, the lease's clock does not."""
+"""How long we sleep at most: timers stop while the host sleeps, the lease's clock does not."""
 
 SETTLING = 0.02
 """How often we look after a SIGKILL: members that are not our children do not tell us their end."""
@@ -37,10 +36,13 @@ _JOB_CONTROL = (signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU)
 class Tether(Protocol):
     """What limits the life of a command."""
 
-    grace: float
-    """How long from asking the group to end until it is ended."""
-    margin: float
-    """How long before its end everything has to be gone."""
+    @property
+    def grace(self) -> float:
+        """How long from asking the group to end until it is ended."""
+
+    @property
+    def margin(self) -> float:
+        """How long before its end everything has to be gone."""
 
     def left(self) -> float:
         """Seconds until its end; 0 or less when it is over."""
@@ -52,12 +54,13 @@ class Tether(Protocol):
         """Say why the command has to be stopped."""
 
 
-@dataclass(frozen=True, slots=True)
 class Untethered:
     """For a command that runs without a lease."""
 
-    grace: float
-    margin: float = 0.0
+    margin = 0.0
+
+    def __init__(self, grace: float) -> None:
+        self.grace = grace
 
     def left(self) -> float:
         """Seconds until its end: never."""
@@ -72,19 +75,26 @@ class Untethered:
         return ""
 
 
-@dataclass(slots=True)
+def must_stop(tether: Tether) -> bool:
+    """Whether a command has to end now in order to be gone in time."""
+    return tether.broken() or tether.left() <= tether.grace + tether.margin
+
+
 class Attendance:
     """One command being attended; afterwards, what came of it."""
 
-    child: Child
-    inbox: Inbox
-    tether: Tether
-    terminal: Terminal | None = None
-    lost: bool = False
-    asked_to_end: int | None = None
-    _kill_at: float = inf
-    _out_of_reach: bool = False
-    _continue: bool = False
+    def __init__(
+        self, child: Child, inbox: Inbox, tether: Tether, terminal: Terminal | None = None
+    ) -> None:
+        self.child = child
+        self.lost = False
+        self.asked_to_end: int | None = None
+        self._inbox = inbox
+        self._tether = tether
+        self._terminal = terminal
+        self._kill_at = inf  # -inf: it has been done
+        self._out_of_reach = False
+        self._continue = False
 
     def see_out(self) -> None:
         """Return when nothing of the group is left."""
@@ -94,12 +104,12 @@ class Attendance:
             if self.child.ended and self._out_of_reach:
                 say("cannot stop what the command has left behind: it runs as another user")
                 return
-            for signum in self.inbox.wait(self._until_next()):
+            for signum in self._inbox.wait(self._until_next()):
                 self._pass_on(signum)
 
     def _stop_if_due(self) -> None:
-        tether, left, now = self.tether, self.tether.left(), clock.now()
-        if not self.lost and (tether.broken() or left <= tether.grace + tether.margin):
+        tether, left, now = self._tether, self._tether.left(), clock.now()
+        if not self.lost and must_stop(tether):
             self.lost = True
             say(f"stopping the command: {tether.why()}")
         if not self.lost and not self.child.ended:
@@ -116,7 +126,7 @@ class Attendance:
         """Seconds until something is due, if nothing happens before."""
         if self._kill_at == -inf:
             return SETTLING
-        tether, left = self.tether, self.tether.left()
+        tether, left = self._tether, self._tether.left()
         if self._kill_at == inf:
             return min(LOOK, left - tether.grace - tether.margin)
         return min(LOOK, left - tether.margin, self._kill_at - clock.now())
@@ -139,7 +149,7 @@ class Attendance:
         stopped_by, self.child.stopped_by = self.child.stopped_by, None
         if stopped_by in _JOB_CONTROL:
             asks_to_read = stopped_by != signal.SIGTSTP
-            terminal = self.terminal
+            terminal = self._terminal
             if not (asks_to_read and terminal is not None and terminal.lend(self.child.group)):
                 had_keyboard = terminal is not None and terminal.take_back()
                 suspend(whole_job=had_keyboard or asks_to_read)
@@ -147,6 +157,6 @@ class Attendance:
             self._continue = True
         if self._continue and self._kill_at == inf:
             self._continue = False
-            if self.terminal is not None and self.terminal.undivided:
-                self.terminal.lend(self.child.group)
+            if self._terminal is not None and self._terminal.undivided:
+                self._terminal.lend(self.child.group)
             self.child.signal(signal.SIGCONT)

@@ -52,7 +52,11 @@ class Child:
 
         try:
             process = subprocess.Popen(  # noqa: S603 - running the user's command is the purpose
-                command, env=env, pass_fds=keep_open, process_group=0, preexec_fn=before_exec
+                command,
+                env=env,
+                pass_fds=keep_open,
+                process_group=0,
+                preexec_fn=before_exec,  # noqa: PLW1509 - two system calls, no import, no lock
             )
         except OSError as error:
             missing = isinstance(error, FileNotFoundError)

@@ -1,12 +1,14 @@
-"""How a command gets its client, and how it waits: told by signals, leaving nothing behind."""
+"""How a command gets its client."""
 
 from __future__ import annotations
+
+import logging
 
 from holdfast.api.client import Client
 from holdfast.cli.report import say_what_is_logged
 
 
-def connect(url: str | None, label: str | None = None) -> Client:
-    """Open the backend, and let its warnings be seen."""
-    say_what_is_logged()
+def connect(url: str | None, label: str | None = None, *, quiet: bool = False) -> Client:
+    """Open the backend, and let its warnings be seen; ``quiet`` for who reports by itself."""
+    say_what_is_logged(logging.ERROR if quiet else logging.WARNING)
     return Client(url, holder=label)

@@ -2,38 +2,37 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
-from typing import Any, override
+from functools import wraps
 
 import click
 
-from holdfast.durations import positive, seconds
+from holdfast.api.handle import Handle
+from holdfast.durations import seconds
 from holdfast.errors import Misuse
 
 
-class DurationParam(click.ParamType):
-    """A span as users write it: ``250ms``, ``10s``, ``5m``, or a bare number of seconds."""
-
-    name = "duration"
-
-    def __init__(self, *, zero: bool = False) -> None:
-        self._read = seconds if zero else positive
-
-    @override
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float:
-        try:
-            return self._read(_number(value), param.opts[0] if param else "it")
-        except Misuse as error:
-            self.fail(error.message, param, ctx)
-
-
-def _number(value: str | float) -> str | float:
+def span(text: str | float) -> float:
+    """Read a span as users write it: ``250ms``, ``10s``, ``5m``, or a bare number of seconds."""
     try:
-        return float(value)
+        return seconds(_number(text), "value")
+    except Misuse as error:
+        raise click.BadParameter(error.message) from None
+
+
+def positive_span(text: str | float) -> float:
+    """Read a span that is longer than zero."""
+    if (length := span(text)) > 0:
+        return length
+    raise click.BadParameter("it must be longer than zero.")
+
+
+def _number(text: str | float) -> str | float:
+    try:
+        return float(text)
     except ValueError:
-        return value
+        return text
 
 
 url = click.option(
@@ -44,30 +43,39 @@ url = click.option(
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 ttl = click.option(
     "--ttl",
-    type=DurationParam(),
+    type=positive_span,
+    metavar="DURATION",
     default=10.0,
-    show_default="10s",
-    help="How long the lease lives without renewal.",
+    help="How long the lease lives without renewal.  [default: 10s]",
 )
 label = click.option("--label", metavar="TEXT", help="What others see as the holder's name.")
 name = click.argument("name", metavar="NAME")
+prefix = click.argument("prefix", metavar="[PREFIX]", default="")
 handle = click.argument("text", metavar="HANDLE")
 
-Decorated = Callable[..., object]
+
+def handle_of(text: str) -> Handle:
+    """Read a handle as it was given, or from stdin for ``-``."""
+    return Handle.parse(sys.stdin.readline() if text == "-" else text)
 
 
-def waiting(command: Decorated) -> Decorated:
-    """Add ``--wait`` and ``--no-wait``; the command gets ``wait``: None, or seconds."""
-    command = click.option(
-        "--no-wait",
-        "wait",
-        flag_value=0.0,
-        type=DurationParam(zero=True),
-        help="Do not wait: busy is busy.",
-    )(command)
-    return click.option(
+Command = Callable[..., int]
+
+
+def waiting(command: Command) -> Command:
+    """Add ``--wait`` and ``--no-wait``; the command gets ``wait``: seconds, or None for ever."""
+
+    @click.option(
         "--wait",
-        "wait",
-        type=DurationParam(zero=True),
+        type=span,
+        metavar="DURATION",
         help="How long to wait when it is busy.  [default: for ever]",
-    )(command)
+    )
+    @click.option("--no-wait", is_flag=True, help="Do not wait: busy is busy.")
+    @wraps(command)
+    def merged(*, wait: float | None, no_wait: bool, **others: object) -> int:
+        if no_wait and wait is not None:
+            raise click.UsageError("--wait and --no-wait exclude each other.")
+        return command(wait=0.0 if no_wait else wait, **others)
+
+    return merged

@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import logging
 import sys
-from typing import override
 
 from holdfast.values import Json
 
@@ -37,15 +36,13 @@ def put_json(value: Json) -> None:
 class _OneLine(logging.Handler):
     """Shows what the library logs in the same form as everything else that is said here."""
 
-    @override
     def emit(self, record: logging.LogRecord) -> None:
         fault = f" ({record.exc_info[1]!r})" if record.exc_info else ""
         say(record.getMessage() + fault)
 
 
-def say_what_is_logged() -> None:
-    """Let the library's warnings (long waits, failing renewals, losses) appear on stderr."""
+def say_what_is_logged(level: int) -> None:
+    """Let what the library logs (long waits, failing renewals, losses) appear on stderr."""
     logger = logging.getLogger("holdfast")
-    if not logger.handlers:
-        logger.addHandler(_OneLine(logging.WARNING))
-        logger.propagate = False
+    logger.handlers = [_OneLine(level)]
+    logger.propagate = False

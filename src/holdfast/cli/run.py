@@ -8,22 +8,23 @@ started and signalled is in ``child``, the loop beside it in ``attend``.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
 
-from holdfast.api.client import Client
 from holdfast.api.lease import Lease
-from holdfast.cli import codes, kernel, options
-from holdfast.cli.attend import Attendance, Tether, Untethered
-from holdfast.cli.child import CannotStart, Child
+from holdfast.cli import codes, options
+from holdfast.cli.attend import Untethered
+from holdfast.cli.child import CannotStart
 from holdfast.cli.connect import connect
 from holdfast.cli.report import say
-from holdfast.cli.signals import Inbox, Interrupted
-from holdfast.cli.terminal import Terminal
+from holdfast.cli.signals import Inbox
+from holdfast.cli.stage import Stage, Stopped
 from holdfast.cli.tether import SHARE, LeaseTether
 from holdfast.errors import LockBusy
+from holdfast.values import printable
 
 FULL = 2 / 3
 """A lease with less than this share of its life left was handed over and not yet filled up."""
@@ -36,7 +37,8 @@ FULL = 2 / 3
 @options.ttl
 @click.option(
     "--max-hold",
-    type=options.DurationParam(),
+    type=options.positive_span,
+    metavar="DURATION",
     help="The longest the command may run; then it is stopped (70).",
 )
 @click.option(
@@ -71,70 +73,53 @@ def command(
     The exit code is CMD's own. Signals are passed on to it and to everything it has started; none
     of it is left behind. CMD finds the lock's fencing token in $HOLDFAST_TOKEN.
     """
-    kernel.adopt_orphans()
-    with Inbox() as inbox:
-        life = ttl if max_hold is None else min(ttl, max_hold)
-        stage = Stage(inbox, unless, life)
+    life = ttl if max_hold is None else min(ttl, max_hold)
+    with Inbox() as inbox, Stage(inbox) as stage:
         try:
-            if stage.nothing_to_do(Untethered(life * SHARE)):
+            if unless is not None and stage.ask(unless, Untethered(life * SHARE)):
                 return codes.DONE
-            with connect(url, label or Path(command[0]).name) as client:
+            with connect(url, label or printable(Path(command[0]).name)) as client:
                 lock = client.lock(name, ttl=ttl, wait=wait, max_hold=max_hold, on_loss="flag")
                 with inbox.interrupting():
                     lease = lock.acquire()
-                return stage.play(client, lease, command)
+                with lease, _inheritable(client.lifeline()) as stage.keep_open:
+                    code = _under(lease, life, unless, command, stage)
+                return codes.LOST if lease.lost else code
         except LockBusy as error:
             say(error.message)
             return busy_code
         except CannotStart as error:
             say(str(error))
             return error.code
-        except Interrupted as error:
-            return codes.SIGNALLED + error.signum
-        finally:
-            stage.close()
-
-
-class _Lost(Exception):
-    """The lease ended under the command."""
-
-
-class Stage:
-    """Where commands are started: under a lease or before it, on the terminal if there is one."""
-
-    def __init__(self, inbox: Inbox, unless: str | None, life: float) -> None:
-        self._inbox = inbox
-        self._unless = unless
-        self._life = life
-        self._terminal = Terminal.find()
-
-    def play(self, client: Client, lease: Lease, command: Sequence[str]) -> int:
-        """Run ``command`` under ``lease`` and release it; give the exit code."""
-        try:
-            with lease:
-                if lease.remaining < self._life * FULL:
-                    lease.extend(self._life)
-                tether = LeaseTether(lease, self._life)
-                lease.on_lost(self._inbox.ring)
-                with _Lifeline(client) as lifeline:
-                    if self.nothing_to_do(tether, lifeline):
-                        return codes.DONE
-                    env = {
-                        **os.environ,
-                        "HOLDFAST_NAME": lease.name,
-                        "HOLDFAST_TOKEN": str(lease.token),
-                    }
-                    code = self._attended(command, tether, lifeline, env).child.code
-        except _Lost:
+        except Stopped:
             return codes.LOST
-        return codes.LOST if lease.lost else code
 
-    def nothing_to_do(self, tether: Tether, lifeline: Sequence[int] = ()) -> bool:
-        """Ask ``--unless``; a signal that ends the question ends us too."""
-        if self._unless is None:
-            return False
-        shell = ["/bin/sh", "-c", self._unless]
-        attendance = self._attended(shell, tether, lifeline)
-        if attendance.asked_to_end is not None:
-            raise Interrupted(attendance.asked_to_end)
-        return attendance.child.code == codes.DONE
+
+def _under(
+    lease: Lease, life: float, unless: str | None, command: Sequence[str], stage: Stage
+) -> int:
+    """Run ``command`` under ``lease``, whose full life is ``life``; give the exit code."""
+    if lease.remaining < life * FULL:
+        lease.extend(life)
+    lease.on_lost(stage.inbox.ring)
+    tether = LeaseTether(lease, life)
+    if unless is not None and stage.ask(unless, tether):
+        return codes.DONE
+    stage.env = {**os.environ, "HOLDFAST_NAME": lease.name, "HOLDFAST_TOKEN": str(lease.token)}
+    code = stage.perform(command, tether)
+    if lease.lost:  # we were paused, and cannot know whether the command ended in time
+        say(tether.why())
+    return code
+
+
+@contextmanager
+def _inheritable(descriptor: int | None) -> Iterator[tuple[int, ...]]:
+    """Copy a descriptor for a child: the library closes its own one in every fork."""
+    if descriptor is None:
+        yield ()
+        return
+    copy = os.dup(descriptor)
+    try:
+        yield (copy,)
+    finally:
+        os.close(copy)

@@ -15,7 +15,7 @@ import os
 import select
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType, TracebackType
 from typing import Self
 
@@ -64,10 +64,8 @@ class Inbox:
 
     def ring(self) -> None:
         """Wake the main thread, from whichever thread."""
-        try:
+        with suppress(BlockingIOError):  # full: it will wake up anyway
             os.write(self._writable, bytes([_RING]))
-        except BlockingIOError:
-            pass  # full: it will wake up anyway
 
     def wait(self, longest: float) -> list[int]:
         """Give the signals that came, waiting for the first one; none when it was only a ring."""

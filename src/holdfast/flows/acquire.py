@@ -53,19 +53,22 @@ class _Trip:
 async def acquire(session: Session, order: Order, place: tuple[str, int]) -> LeaseState:
     """Hold ``order.name``, or raise ``LockBusy`` or ``BackendUnavailable``."""
     session.refuse_if_closed()
-    mine = _already_mine(session, order)
-    if mine is not None:
-        return mine
     runtime = session.runtime
     started_at = runtime.now()
-    if session.hub.curious:
+    mine = session.book.owned.get((order.name, runtime.owner()))
+    if mine is not None and mine.holds(started_at):
+        again = _again(order, mine)
+        if again is not None:
+            return again
+    curious = session.hub.curious
+    if curious:
         session.hub.tell(events.Claimed(order.name, order.wait))
     give_up_at = inf if order.wait is None else started_at + order.wait
     trip = _Trip(started_at, give_up_at, started_at + session.call_limit)
     while True:
         state = await _attempt(session, order, trip, place)
         if state is not None:
-            if session.hub.curious:
+            if curious:
                 waited_for = runtime.now() - started_at
                 session.hub.tell(events.Granted(order.name, state.token, waited_for))
             return state
@@ -74,17 +77,14 @@ async def acquire(session: Session, order: Order, place: tuple[str, int]) -> Lea
             raise explain.too_late(session, order)
 
 
-def _already_mine(session: Session, order: Order) -> LeaseState | None:
+def _again(order: Order, mine: LeaseState) -> LeaseState | None:
     """Let the same thread or task in again, or keep it from waiting for itself."""
-    mine = session.book.owned.get((order.name, session.runtime.owner()))
-    if mine is None or not mine.holds(session.runtime.now()):
-        return None
     if order.reentrant:
         mine.count += 1
         return mine
     if order.wait != 0:
         raise explain.self_deadlock(order, mine)
-    return None
+    return None  # with wait=0 the same owner is simply busy
 
 
 async def _attempt(
@@ -251,5 +251,7 @@ def _begin(
         book.leases[state.claim_id] = state
         if want.weight == want.capacity:
             book.owned[order.name, state.owner] = state
-        session.due(min(state.renew_at, state.deadline))
+        due_at = min(state.renew_at, state.deadline)
+        book.pace = min(book.pace, due_at - now)
+        session.due(due_at)
     return state

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import inf
 
 from holdfast.ports import Bell, Push
 from holdfast.rules.messages import Ended, Granted, Notice, Release, Want, Withdraw
-from holdfast.values import Tenure
+from holdfast.values import Tenure, value
 
 REMEMBERED = 10_000
 """How many names' largest tokens a client remembers."""
@@ -108,14 +107,14 @@ class LeaseState:
         return "its deadline passed without a confirmed renewal"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Handed:
     """What a notice said: granted, with a first life that is yet to be confirmed."""
 
     granted: Granted
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Confirmed:
     """What a reply said: granted, to a question sent at ``asked_at``."""
 
@@ -160,7 +159,7 @@ class Ticket:
                 self.bell.ring()
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Chore:
     """Something the keeper still has to tell the backend, as long as it can matter."""
 
@@ -177,6 +176,7 @@ class Book:
         self.chores: deque[Chore] = deque()
         self.owned: dict[tuple[str, object], LeaseState] = {}
         self.asleep_until = inf  # when the keeper looks again by itself; inf: only if woken
+        self.pace = inf  # the soonest that any lease begun since the last turn will be due
         self.closing = False
         self._tokens: dict[str, int] = {}
 

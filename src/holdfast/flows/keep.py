@@ -39,7 +39,9 @@ async def turn(session: Session, patience: Patience) -> float:
     if (leases or tickets) and now >= patience.again_at:
         await _renew(session, patience, leases, tickets)
         _tell_losses(session, runtime.now())
-    wake_at = _next_look(session, patience)
+    # Leases taken and given back at this pace need not wake us each time: we look again anyway.
+    pace, book.pace = book.pace, inf
+    wake_at = min(_next_look(session, patience), runtime.now() + pace)
     book.asleep_until = wake_at
     return wake_at
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf
 
 from holdfast.rules.messages import Want
+from holdfast.values import value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Order:
     """A name, what is wanted of it, and on which terms."""
 

@@ -36,10 +36,14 @@ class Desk:
         self.mint = mint
         self.closed = closed
         self.notices: list[Notice] = []
+        self._record = record
+        self._changed = False
         self._positions: dict[str, int] | None = None
 
     def record(self) -> Record:
-        """Give the record that the moves so far have made."""
+        """Give the record that the moves have made: the very same one if none changed anything."""
+        if not self._changed:
+            return self._record
         grants, queue = tuple(self.grants.values()), tuple(self.queue.values())
         return Record(
             self.name, self.kind, self.capacity, self.last_token, grants, queue, self.ended
@@ -48,9 +52,11 @@ class Desk:
     def sweep(self, gone: Collection[str]) -> None:
         """Drop what has ended: by time, by lost patience, by the death of its client."""
         now = self.now
-        self.ended = tombstones.prune(self.ended, now)
+        if self.ended:
+            self.ended = tombstones.prune(self.ended, now)
+            self._changed = self.ended is not self._record.ended
         for grant in tuple(self.grants.values()):
-            dead = grant.holder.client in gone and not grant.want.detached
+            dead = bool(gone) and grant.holder.client in gone and not grant.want.detached
             if dead or grant.ends_at <= now:
                 del self.grants[grant.claim_id]
                 self.bury(grant.claim_id, "gone" if dead else "lapsed")
@@ -84,6 +90,7 @@ class Desk:
 
     def grant(self, claim: Claim | Waiter, life: float) -> Granted:
         """Let ``claim`` hold for ``life``, with a token larger than every earlier one."""
+        self._changed = True
         want = claim.want
         if not self.grants and not self.queue:
             self.kind, self.capacity = want.kind, want.capacity
@@ -103,6 +110,7 @@ class Desk:
 
     def enqueue(self, claim: Claim) -> None:
         """Put ``claim`` at the end of the queue."""
+        self._changed = True
         self.queue[claim.claim_id] = Waiter(
             claim.claim_id,
             claim.want,
@@ -116,15 +124,18 @@ class Desk:
     def prolong(self, grant: Grant, ttl: float) -> None:
         """Renewal never shortens; that it never revives is the sweep's doing."""
         if self.now + ttl > grant.ends_at:
+            self._changed = True
             self.grants[grant.claim_id] = _changed(grant, self.now + ttl, grant.broken)
 
     def mark_broken(self, grant: Grant, reason: str) -> Grant:
         """Let the grant run out: it keeps its place until then, and cannot be renewed."""
+        self._changed = True
         marked = self.grants[grant.claim_id] = _changed(grant, grant.ends_at, reason)
         return marked
 
     def be_patient(self, claim_id: str, patience: float) -> None:
         """Let the waiter live on; like a renewal this never shortens."""
+        self._changed = True
         waiter = self.queue[claim_id]
         self.queue[claim_id] = Waiter(
             claim_id,
@@ -138,6 +149,7 @@ class Desk:
 
     def bury(self, claim_id: str, how: Ending) -> None:
         """Remember that the id has ended, so that it is never granted again."""
+        self._changed = True
         self.ended = tombstones.bury(self.ended, claim_id, how, self.now)
 
     def tell(
@@ -209,7 +221,9 @@ class Desk:
 
     def holders(self) -> tuple[Tenure, ...]:
         """Show the first few who hold."""
-        return tuple(self.tenure(grant) for grant in tuple(self.grants.values())[:SHOWN])
+        if not self.grants:
+            return ()
+        return tuple([self.tenure(grant) for grant in tuple(self.grants.values())[:SHOWN]])
 
     def tenure(self, grant: Grant) -> Tenure:
         """Show a grant without its secret."""

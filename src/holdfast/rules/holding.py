@@ -6,10 +6,8 @@ suits it, together with ``FORMAT``, and gives it back unchanged.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from holdfast.rules.messages import Want
-from holdfast.values import Holder, Kind
+from holdfast.values import Holder, Kind, value
 
 FORMAT = 1
 """The version of the stored form; a reader accepts its own and the one before."""
@@ -18,7 +16,7 @@ IDLE_FOR = 86_400.0
 """A record that nobody touched for this long, and that holds nothing, may be thrown away."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Grant:
     """A claim that holds until ``ends_at``; ``broken`` says why it may not be renewed."""
 
@@ -33,7 +31,7 @@ class Grant:
     broken: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Waiter:
     """A claim in the queue, alive until ``patience_until``."""
 
@@ -46,7 +44,7 @@ class Waiter:
     joined_at: float
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Record:
     """All there is to know of one name. ``ended`` is read and written by ``rules.tombstones``."""
 

@@ -7,10 +7,9 @@ asker can turn them into points in time without trusting two clocks to agree.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from holdfast.values import Holder, Kind, LockInfo, Tenure
+from holdfast.values import Holder, Kind, LockInfo, Tenure, value
 
 Ending: TypeAlias = Literal["released", "withdrawn", "lapsed", "gone", "broken", "unknown"]
 """How a claim ended. ``gone``: its process died. ``unknown``: this record never heard of it."""
@@ -18,7 +17,7 @@ Ending: TypeAlias = Literal["released", "withdrawn", "lapsed", "gone", "broken",
 Refusal: TypeAlias = Literal["kind", "capacity", "weight", "queue_full"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Want:
     """What a claim asks for, the same however often it is asked."""
 
@@ -30,7 +29,7 @@ class Want:
     detached: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Claim:
     """Hold ``name``; join its queue for ``patience`` seconds, or do not wait at all (0)."""
 
@@ -43,7 +42,7 @@ class Claim:
     seen_token: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Item:
     """One claim in a renewal: a lease (with its token) or a waiter (token 0)."""
 
@@ -53,7 +52,7 @@ class Item:
     patience: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Renew:
     """Keep these claims on ``name`` alive."""
 
@@ -61,7 +60,7 @@ class Renew:
     items: tuple[Item, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Release:
     """Give the lease back."""
 
@@ -69,7 +68,7 @@ class Release:
     claim_id: str
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Withdraw:
     """End the claim whatever became of it: unknown, waiting or granted."""
 
@@ -77,7 +76,7 @@ class Withdraw:
     claim_id: str
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Advance:
     """Move the queue on, and say where this claim stands now."""
 
@@ -85,7 +84,7 @@ class Advance:
     claim_id: str
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Break:
     """Take the grant with this token away: when its holder lets go, or at once (``force``)."""
 
@@ -95,14 +94,14 @@ class Break:
     force: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Look:
     """Show one name."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ListNames:
     """Show every name in use that starts with ``prefix``, after ``after``, at most ``limit``."""
 
@@ -111,7 +110,7 @@ class ListNames:
     limit: int = 1000
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Granted:
     """The claim holds, for ``remaining`` more seconds of the backend's clock."""
 
@@ -122,7 +121,7 @@ class Granted:
     slots: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Waiting:
     """The claim is in the queue; at its head, ``retry_in`` says when asking again may help."""
 
@@ -132,7 +131,7 @@ class Waiting:
     holders: tuple[Tenure, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Busy:
     """The claim would not wait and does not hold; these do."""
 
@@ -140,7 +139,7 @@ class Busy:
     waiters: int
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Ended:
     """The claim is over, and how; ``holders`` are those who have the name now."""
 
@@ -150,7 +149,7 @@ class Ended:
     holders: tuple[Tenure, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Refused:
     """The claim can never be right as it is."""
 
@@ -158,35 +157,35 @@ class Refused:
     detail: str
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Renewed:
     """One answer per item, in the items' order."""
 
     answers: tuple[Granted | Waiting | Ended, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Broke:
     """The grant was marked, or taken away at once."""
 
     tenure: Tenure
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class NotHeld:
     """No living grant has that token; these are the ones there are."""
 
     holders: tuple[Tenure, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Seen:
     """The names that were asked for, as they stood at one moment."""
 
     locks: tuple[LockInfo, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Notice:
     """Told to one client's inbox after the write: a claim was granted, or a grant is broken.
 

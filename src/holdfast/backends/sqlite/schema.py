@@ -9,13 +9,14 @@ from holdfast.errors import BackendUnavailable
 
 SCHEMA_VERSION = 1
 
-COLUMNS = "format, kind, capacity, last_token, grants, queue, ended"
+COLUMNS = "version, format, kind, capacity, last_token, grants, queue, ended"
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS names (
     prefix TEXT NOT NULL,
     name TEXT NOT NULL,
+    version INTEGER NOT NULL,
     format INTEGER NOT NULL,
     kind TEXT NOT NULL,
     capacity INTEGER NOT NULL,
@@ -30,12 +31,12 @@ CREATE TABLE IF NOT EXISTS names (
 
 LOAD = f"SELECT {COLUMNS} FROM names WHERE prefix = ? AND name = ?"  # noqa: S608 - constants
 UPDATE = (
-    "UPDATE names SET format = ?, kind = ?, capacity = ?, last_token = ?, grants = ?, queue = ?,"
-    " ended = ?, touched_at = ? WHERE prefix = ? AND name = ?"
+    "UPDATE names SET version = ?, format = ?, kind = ?, capacity = ?, last_token = ?, grants = ?,"
+    " queue = ?, ended = ?, touched_at = ? WHERE prefix = ? AND name = ? AND version = ?"
 )
 INSERT = (
     f"INSERT INTO names ({COLUMNS}, touched_at, prefix, name)"  # noqa: S608 - constants
-    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 PAGE = (
     f"SELECT name, {COLUMNS} FROM names"  # noqa: S608 - constants
@@ -75,7 +76,9 @@ def set_up(connection: sqlite3.Connection, boot_id: str, now: float) -> None:
             # Times are on the boot clock: those of another boot mean nothing, and nobody who held
             # or waited then is alive. Tokens stay.
             connection.execute(
-                "UPDATE names SET grants = '[]', queue = '[]', ended = '', touched_at = ?", (now,)
+                "UPDATE names SET version = version + 1, grants = '[]', queue = '[]', ended = '',"
+                " touched_at = ?",
+                (now,),
             )
         connection.executemany(
             "INSERT INTO meta VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value",

@@ -9,18 +9,17 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from holdfast import clock
 from holdfast.backends.sqlite import faults, inbox, schema
-from holdfast.backends.sqlite.codec import from_row, to_row
+from holdfast.backends.sqlite.batch import Batch, Memory, alone
 from holdfast.backends.sqlite.gate import gate
 from holdfast.backends.sqlite.host import boot_id
 from holdfast.backends.sqlite.living import Living
-from holdfast.rules.claim import step, view
-from holdfast.rules.holding import IDLE_FOR, Record
-from holdfast.rules.messages import ListNames, Look, NameRequest, Notice, Reply, Request, Seen
+from holdfast.rules.holding import IDLE_FOR
+from holdfast.rules.messages import ListNames, Look, Notice, Reply, Request
 
 SHORTEST_PAUSE, LONGEST_PAUSE = 0.0001, 0.005
 """Between tries while another process writes: its transaction takes some forty microseconds."""
@@ -37,9 +36,8 @@ class Store:
         self._path = str(path)
         self._inboxes = inboxes
         self._shown = shown
-        self._prefix = prefix
         self._gate = gate(str(path))
-        self._living = Living(inboxes, client)
+        self._memory = Memory(prefix, Living(inboxes, client))
         self._connection: sqlite3.Connection | None = None
         self._identity: Identity | None = None
         self._swept_at = -SWEEP_EVERY
@@ -47,8 +45,9 @@ class Store:
     def carry_out(self, requests: Sequence[Request], deadline: float) -> list[Reply]:
         """Answer ``requests`` in one transaction, or raise ``BackendUnavailable``."""
         started_at = clock.now()
-        reading = all(isinstance(request, (Look, ListNames)) for request in requests)
-        work = self._read if reading else self._write
+        work = self._write
+        if isinstance(requests[0], (Look, ListNames)) and len(requests) == 1:
+            work = self._read
         pause = SHORTEST_PAUSE
         while True:
             try:
@@ -84,6 +83,7 @@ class Store:
         if self._connection is not None and identity == self._identity:
             return self._connection
         connection, self._connection = self._connection, None
+        self._memory.forget()
         if connection is not None:
             connection.close()
         connection = sqlite3.connect(
@@ -101,13 +101,17 @@ class Store:
 
     def _write(
         self, connection: sqlite3.Connection, requests: Sequence[Request]
-    ) -> tuple[list[Reply], list[Notice]]:
+    ) -> tuple[list[Reply], Sequence[Notice]]:
+        if len(requests) == 1 and not isinstance(requests[0], (Look, ListNames)):
+            answered = alone(connection, self._memory, requests[0])
+            if answered is not None:
+                return [answered[0]], answered[1]
         execute = connection.execute
         execute("BEGIN IMMEDIATE")
         try:
             # Read after the lock was got: the time of the decision, not of the wish.
             now = clock.now()
-            batch = _Batch(connection, self._prefix, self._living, now)
+            batch = Batch(connection, self._memory, now)
             replies = [batch.answer(request) for request in requests]
             batch.store()
             if now - self._swept_at > SWEEP_EVERY:
@@ -115,6 +119,7 @@ class Store:
                 self._sweep(connection, now)
             execute("COMMIT")
         except BaseException:
+            self._memory.forget()  # it may have learnt what is not going to be true
             if connection.in_transaction:
                 execute("ROLLBACK")
             raise
@@ -122,8 +127,8 @@ class Store:
 
     def _read(
         self, connection: sqlite3.Connection, requests: Sequence[Request]
-    ) -> tuple[list[Reply], list[Notice]]:
-        batch = _Batch(connection, self._prefix, self._living, clock.now())
+    ) -> tuple[list[Reply], Sequence[Notice]]:
+        batch = Batch(connection, self._memory, clock.now())
         return [batch.answer(request) for request in requests], []
 
     def _sweep(self, connection: sqlite3.Connection, now: float) -> None:
@@ -137,62 +142,3 @@ class Store:
             connection.execute("DELETE FROM names WHERE rowid = ?", (rowid,))
         if self._inboxes.is_dir():
             inbox.sweep(self._inboxes, time.time() - IDLE_FOR)
-
-
-class _Batch:
-    """The records that one transaction works on: each read once, each written once."""
-
-    def __init__(
-        self, connection: sqlite3.Connection, prefix: str, living: Living, now: float
-    ) -> None:
-        self._execute: Callable[..., sqlite3.Cursor] = connection.execute
-        self._prefix = prefix
-        self._living = living
-        self._now = now
-        self._before: dict[str, Record | None] = {}
-        self._after: dict[str, Record] = {}
-        self.notices: list[Notice] = []
-
-    def answer(self, request: Request) -> Reply:
-        """Step one request."""
-        if isinstance(request, ListNames):
-            return self._listed(request)
-        record = self._after.get(request.name)
-        if record is None:
-            record = self._loaded(request)
-        gone = self._living.gone(record, self._now) if record.grants or record.queue else ()
-        mint = time.time_ns() // 1000
-        self._after[request.name], reply, notices = step(
-            record, request, self._now, mint, gone, gone
-        )
-        self.notices.extend(notices)
-        return reply
-
-    def store(self) -> None:
-        """Write what has changed."""
-        for name, record in self._after.items():
-            before = self._before[name]
-            if before is None:
-                row = (*to_row(record), self._now, self._prefix, name)
-                self._execute(schema.INSERT, row)
-            elif record != before:
-                row = (*to_row(record), self._now, self._prefix, name)
-                self._execute(schema.UPDATE, row)
-
-    def _loaded(self, request: NameRequest) -> Record:
-        row = self._execute(schema.LOAD, (self._prefix, request.name)).fetchone()
-        if row is not None:
-            record = self._before[request.name] = from_row(request.name, row)
-            return record
-        self._before[request.name] = None
-        floor = self._execute(schema.FLOOR).fetchone()
-        return Record(request.name, last_token=floor[0] if floor else 0)
-
-    def _listed(self, request: ListNames) -> Seen:
-        start = request.prefix
-        bounds = (self._prefix, request.after, start, start + "\U0010ffff", request.limit)
-        found = []
-        for name, *row in self._execute(schema.PAGE, bounds):
-            record = from_row(name, tuple(row))
-            found.append(view(record, self._now, self._living.gone(record, self._now)))
-        return Seen(tuple(found))

@@ -1,0 +1,25 @@
+"""``holdfast ls``: which names are in use, who holds them, how many wait."""
+
+from __future__ import annotations
+
+import click
+
+from holdfast.cli import codes, options
+from holdfast.cli.connect import connect
+from holdfast.cli.report import put_json
+from holdfast.cli.tables import put_locks
+
+
+@click.command("ls")
+@options.prefix
+@options.as_json
+@options.url
+def command(*, prefix: str, as_json: bool, url: str | None) -> int:
+    """List the locks in use whose name starts with PREFIX."""
+    with connect(url) as client:
+        locks = client.locks(prefix)
+    if as_json:
+        put_json([info.as_json() for info in locks])
+    else:
+        put_locks(locks)
+    return codes.DONE

@@ -1,0 +1,60 @@
+"""``holdfast show``: everything there is to see of one name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+import click
+
+from holdfast.cli import codes, options
+from holdfast.cli.connect import connect
+from holdfast.cli.report import put, put_json
+from holdfast.durations import readable
+from holdfast.values import LockInfo, Place, Tenure, printable
+
+
+@click.command("show")
+@options.name
+@options.as_json
+@options.url
+def command(*, name: str, as_json: bool, url: str | None) -> int:
+    """Show who holds the lock NAME, since when, until when, and who waits for it."""
+    with connect(url) as client:
+        info = client.show(name)
+    if as_json:
+        put_json(info.as_json())
+    else:
+        for line in lines(info):
+            put(line)
+    return codes.DONE
+
+
+def lines(info: LockInfo) -> Iterator[str]:
+    """Describe a lock for a person."""
+    yield f"{printable(info.name)}: {info.kind}, {'held' if info.held else 'free'}"
+    for held in info.holders:
+        yield from _tenure(held)
+    if not info.held and info.token:
+        yield f"  last token {info.token}"
+    for place, waiter in enumerate(info.queue, 1):
+        yield _waiter(place, waiter)
+
+
+def _tenure(held: Tenure) -> Iterator[str]:
+    yield f"  held by {held.holder}"
+    yield f"    token {held.token}"
+    renewable = "" if held.broken else " unless renewed"
+    yield f"    since {_moment(held.since)}, expires in {readable(held.expires_in)}{renewable}"
+    if held.metadata:
+        yield f"    metadata {printable(held.metadata)}"
+    if held.broken:
+        yield f"    broken: {printable(held.broken)}"
+
+
+def _waiter(place: int, waiter: Place) -> str:
+    return f"  {place}. in line: {waiter.holder}, since {_moment(waiter.since)}"
+
+
+def _moment(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")

@@ -8,7 +8,6 @@ from examples.demo import report, verdict
 from examples.demo.crew import Crew
 from examples.demo.narrator import DIM, standing
 from examples.demo.scene import Scene
-from examples.demo.worker import read_counter
 
 WORKERS = ("ann", "bob", "cid", "dee")
 TIMES = 25
@@ -22,13 +21,13 @@ def play(scene: Scene, *, locked: bool) -> verdict.Check:
     scene.narrator.title(f"{each}, {'under one lock' if locked else 'without a lock'}")
     with tempfile.TemporaryDirectory(prefix="holdfast-demo-") as folder:
         counter = Path(folder) / "counter"
-        counter.write_text("0")
+        counter.write_text("00000")
         with scene.crew("counter") as crew:
             job = ["count", "--counter", str(counter), "--times", str(TIMES)]
             for who in WORKERS:
                 crew.start(who, *job, *([] if locked else ["--unlocked"]))
             _watch(scene, crew, counter, locked=locked)
-        check = verdict.counted(len(WORKERS), TIMES, read_counter(counter))
+        check = verdict.counted(len(WORKERS), TIMES, int(counter.read_text()))
     scene.narrator.line("", check.said)
     return check
 
@@ -42,10 +41,10 @@ def _watch(scene: Scene, crew: Crew, counter: Path, *, locked: bool) -> None:
         told = crew.hear(look_at)
         if told is None:
             look_at = time.monotonic() + LOOK_EVERY
-            info = scene.client.show(scene.name("counter"))
-            if info.held or not locked:
-                who_is_in = standing(info) if locked else "everybody writes"
-                scene.narrator.line(f"at {read_counter(counter)}", who_is_in, DIM)
+            info, found = scene.client.show(scene.name("counter")), int(counter.read_text())
+            if found:
+                who_is_in = standing(info) if locked else "everybody reads and writes"
+                scene.narrator.line(f"at {found}", who_is_in, DIM)
         elif told.what == report.GONE:
             working.discard(told.who)
         else:

@@ -17,10 +17,14 @@ ROOT = Path(__file__).parents[2]
 
 
 class Crew:
-    """The workers of one act. Leaving it kills whoever is still there."""
+    """The workers around one lock. Leaving it kills whoever is still there.
 
-    def __init__(self, lock: str) -> None:
+    The pid of each is added to ``pids``, for whoever wants to look for them afterwards.
+    """
+
+    def __init__(self, lock: str, pids: list[int]) -> None:
         self._lock = lock
+        self._pids = pids
         self._processes: dict[str, subprocess.Popen[str]] = {}
         self._told: queue.SimpleQueue[Report] = queue.SimpleQueue()
 
@@ -35,6 +39,7 @@ class Crew:
             start_new_session=True,  # Ctrl-C is for the demo, which then ends its workers
         )
         self._processes[who] = process
+        self._pids.append(process.pid)
         assert process.stdout is not None
         listening = (who, process.stdout, self._told)
         threading.Thread(target=_listen, args=listening, daemon=True).start()
@@ -62,10 +67,6 @@ class Crew:
         at = time.monotonic()
         self._processes[who].send_signal(signum)
         return at
-
-    def pids(self) -> list[int]:
-        """Give the pid of every worker, living or dead."""
-        return [process.pid for process in self._processes.values()]
 
     def __enter__(self) -> Self:
         return self

@@ -41,7 +41,7 @@ class Pause:
 
 
 def counted(workers: int, times: int, found: int) -> Check:
-    """Every increment must have counted."""
+    """Check that every increment has counted."""
     expected = workers * times
     said = f"{workers} processes added {times} each to a shared counter: {found} of {expected}"
     if found < expected:
@@ -50,7 +50,7 @@ def counted(workers: int, times: int, found: int) -> Check:
 
 
 def passed_on(what: PassedOn) -> Check:
-    """The next in line must be in about a second after the holder was killed."""
+    """Check that the next in line was in about a second after the holder was killed."""
     if what.after is None:
         return Check(False, f"{what.victim} was killed and {what.heir} never got in")
     late = what.after > SOON
@@ -62,14 +62,14 @@ def passed_on(what: PassedOn) -> Check:
 
 
 def told(what: Pause) -> Check:
-    """The paused holder must have been told, and the rival's token must be the larger one."""
+    """Check that the paused holder was told, and that the rival's token is the larger one."""
     if not what.rival_token:
         return Check(False, f"{what.paused} was paused and {what.rival} never got in")
     if not what.lost_token:
         return Check(False, f"{what.paused} was paused beyond its lease and was not told")
     smaller = what.lost_token < what.rival_token
     said = (
-        f"{what.paused} was paused too long and told {what.told_after * 1000:.0f} ms after going"
+        f"{what.paused} was paused too long and told {what.told_after * 1000:.1f} ms after going"
         f" on; its token is {'smaller' if smaller else 'NOT smaller'} than {what.rival}'s"
     )
     if not what.rival_undisturbed:
@@ -78,7 +78,7 @@ def told(what: Pause) -> Check:
 
 
 def tidy(locks: Sequence[str], processes: Sequence[int]) -> Check:
-    """Nothing may be left of the demo."""
+    """Check that nothing is left of the demo."""
     said = f"left behind: {len(locks)} locks, {len(processes)} processes"
     details = [*locks, *(f"pid {pid}" for pid in processes)]
     return Check(not details, f"{said} ({', '.join(details)})" if details else said)

@@ -9,7 +9,6 @@ import logging
 import time
 from contextlib import nullcontext
 from pathlib import Path
-from typing import override
 
 import holdfast
 from examples.demo import report
@@ -30,14 +29,10 @@ def count(client: holdfast.Client, args: argparse.Namespace) -> None:
 
 def add_one(counter: Path) -> None:
     """Read, work, write: wrong as soon as two do it at once."""
-    found = read_counter(counter)
+    found = int(counter.read_text())
     time.sleep(STEP)
-    counter.write_text(str(found + 1))
-
-
-def read_counter(counter: Path) -> int:
-    """Read the counter; somebody who does not hold the lock may meet an emptied file."""
-    return int(counter.read_text() or 0)
+    with counter.open("r+") as file:  # not emptied first: whoever looks on always sees a number
+        file.write(f"{found + 1:05}")
 
 
 def hold(client: holdfast.Client, args: argparse.Namespace) -> None:
@@ -68,7 +63,6 @@ class TellingHandler(logging.Handler):
         super().__init__()
         self._who = who
 
-    @override
     def emit(self, record: logging.LogRecord) -> None:
         """Report one line of the log."""
         tell(self._who, report.LOGGED, note=record.getMessage())

@@ -78,7 +78,7 @@ def serve(args: Sequence[str]) -> int:
         code = codes.USAGE
     except click.UsageError as error:
         command = error.ctx.command_path if error.ctx else "holdfast"
-        say(f"{error.format_message()} Try '{command} --help'.")
+        say(f"{error.format_message().rstrip('.')} (try '{command} --help')")
         code = codes.USAGE
     except HoldfastError as error:
         say(error.message)

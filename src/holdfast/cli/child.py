@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Self
 
@@ -51,13 +52,16 @@ class Child:
                 terminal.restore_for_child()
 
         try:
-            process = subprocess.Popen(  # noqa: S603 - running the user's command is the purpose
-                command,
-                env=env,
-                pass_fds=keep_open,
-                process_group=0,
-                preexec_fn=before_exec,  # noqa: PLW1509 - two system calls, no import, no lock
-            )
+            with warnings.catch_warnings():
+                # From Python 3.12 on: fork() beside a thread. The child only makes system calls.
+                warnings.simplefilter("ignore", DeprecationWarning)
+                process = subprocess.Popen(  # noqa: S603 - the user's command is the purpose
+                    command,
+                    env=env,
+                    pass_fds=keep_open,
+                    process_group=0,
+                    preexec_fn=before_exec,  # noqa: PLW1509 - two system calls, no import, no lock
+                )
         except OSError as error:
             missing = isinstance(error, FileNotFoundError)
             code = codes.NOT_FOUND if missing else codes.NOT_EXECUTABLE

@@ -5,12 +5,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from functools import wraps
+from typing import TYPE_CHECKING
 
 import click
 
-from holdfast.api.handle import Handle
 from holdfast.durations import seconds
 from holdfast.errors import Misuse
+
+if TYPE_CHECKING:
+    from holdfast.api.handle import Handle
 
 
 def span(text: str | float) -> float:
@@ -56,6 +59,8 @@ handle = click.argument("text", metavar="HANDLE")
 
 def handle_of(text: str) -> Handle:
     """Read a handle as it was given, or from stdin for ``-``."""
+    from holdfast.api.handle import Handle
+
     return Handle.parse(sys.stdin.readline() if text == "-" else text)
 
 

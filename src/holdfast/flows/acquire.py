@@ -167,7 +167,7 @@ async def _wait_in_line(session: Session, ticket: Ticket, trip: _Trip) -> Outcom
             waited_for = now - trip.started_at
             session.hub.tell(events.Waited(ticket.name, waited_for, ticket.holders))
         await bell.wait(min(trip.give_up_at, say_at, now + LOOK_UP))
-        session.refuse_if_closed()
+        session.refuse_if_closed()  # the keeper withdraws what was waiting
         session.keeper.mind()
     return ticket.outcome
 

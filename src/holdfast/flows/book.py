@@ -96,7 +96,7 @@ class LeaseState:
 
     def why_lost(self) -> str:
         """Say why, also when only the clock has noticed so far."""
-        return self.loss or self.why_over()
+        return self.loss or ("it was released" if self.released else self.why_over())
 
     def why_over(self) -> str:
         """Say why the deadline was reached."""
@@ -177,7 +177,8 @@ class Book:
         self.owned: dict[tuple[str, object], LeaseState] = {}
         self.asleep_until = inf  # when the keeper looks again by itself; inf: only if woken
         self.pace = inf  # the soonest that any lease begun since the last turn will be due
-        self.closing = False
+        self.closing = False  # nothing new is begun, and what is held is given back
+        self.closed = False  # nobody is left to do a chore
         self._tokens: dict[str, int] = {}
 
     def seen_token(self, name: str) -> int:

@@ -69,8 +69,9 @@ class Session:
 
     def leave(self, request: Release | Withdraw, until: float) -> None:
         """Leave a request to the keeper, which outlives this call."""
-        self.book.chores.append(Chore(request, until))
-        self.keeper.wake()
+        if not self.book.closed:
+            self.book.chores.append(Chore(request, until))
+            self.keeper.wake()
 
     def refuse_if_closed(self) -> None:
         """Raise ``Misuse`` if the client was closed."""

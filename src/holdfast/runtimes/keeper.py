@@ -11,12 +11,13 @@ import threading
 import time
 from collections.abc import Callable
 
-from holdfast.flows.book import Book
+from holdfast.flows.book import Book, Chore
 from holdfast.flows.keep import Patience, turn
 from holdfast.flows.session import Session
 from holdfast.observe.logs import complain
 from holdfast.ports import Backend, Bell, Ear
-from holdfast.rules.messages import Notice, Release
+from holdfast.rules.lease import PATIENCE
+from holdfast.rules.messages import Notice, Release, Withdraw
 from holdfast.runtimes.step import run
 from holdfast.values import Holder
 
@@ -87,8 +88,10 @@ class Keeper:
         self._book.closing = True
         if self._thread is not None and self._thread.is_alive():
             self.nudge()
-        elif self._ear is not None:
-            self._ear.close()
+        else:
+            self._book.closed = True
+            if self._ear is not None:
+                self._ear.close()
 
     def stop(self, goodbye: Bell) -> bool:
         """Like ``abandon``, and ring ``goodbye`` when it is done; ``False`` if it is already."""
@@ -119,6 +122,7 @@ class Keeper:
             except Exception:  # noqa: BLE001 - whatever it is, the leases still need their keeper
                 complain("the keeper of %s stumbled and goes on", self._holder)
                 time.sleep(BREATHER)
+        self._book.closed = True
         for close in (ear.close, self._session.wire.close, *self.closes):
             close()
         for goodbye in self._goodbyes:
@@ -133,5 +137,12 @@ class Keeper:
             state = book.leases.pop(claim_id, None)
             if state is not None:
                 state.released = True
-                self._session.leave(Release(state.name, claim_id), state.deadline)
+                book.chores.append(Chore(Release(state.name, claim_id), state.deadline))
+        for claim_id in tuple(book.tickets):
+            ticket = book.tickets.pop(claim_id, None)
+            if ticket is not None:
+                until = self._session.runtime.now() + PATIENCE
+                book.chores.append(Chore(Withdraw(ticket.name, claim_id), until))
+                if ticket.bell is not None:
+                    ticket.bell.ring()
         return not book.chores

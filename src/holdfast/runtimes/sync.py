@@ -9,6 +9,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 from holdfast import clock
+from holdfast.observe.logs import complain
 from holdfast.ports import Bell, Push
 
 T = TypeVar("T")
@@ -43,7 +44,10 @@ class ThreadBell:
 
 
 def _in_place(callback: Callable[[], object]) -> None:
-    callback()
+    try:
+        callback()
+    except Exception:  # noqa: BLE001 - whatever it is, the keeper has others to tell
+        complain("the callback %r failed on the loss of a lease", callback)
 
 
 class SyncRuntime:

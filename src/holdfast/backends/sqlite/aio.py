@@ -13,8 +13,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from holdfast.backends.sqlite import faults
 from holdfast.backends.sqlite.store import Store
 from holdfast.errors import BackendUnavailable
+from holdfast.observe.logs import complain
 from holdfast.rules.messages import Reply, Request
 
 Answer = asyncio.Future[list[Reply | BackendUnavailable]]
@@ -103,6 +105,9 @@ class AioWire:
             answers = [*self._store.carry_out(requests, min(job.deadline for job in batch))]
         except BackendUnavailable as error:
             answers = [error] * len(requests)
+        except Exception as error:  # noqa: BLE001 - the tasks that wait must hear of it
+            complain("the transaction of %d requests failed", len(requests))
+            answers = [faults.unforeseen(error)] * len(requests)
         settled: dict[asyncio.AbstractEventLoop, list[Settled]] = {}
         for job in batch:
             mine, answers = answers[: len(job.requests)], answers[len(job.requests) :]

@@ -53,6 +53,24 @@ def explained(error: sqlite3.Error, shown: str) -> BackendUnavailable:
     )
 
 
+def unreadable(error: OSError, shown: str) -> BackendUnavailable:
+    """Say that the file cannot even be looked at."""
+    return BackendUnavailable(
+        f"{shown}: {error.strerror}: does the folder still exist, and may this user look into it?",
+        backend="sqlite",
+    )
+
+
+def unforeseen(error: Exception) -> BackendUnavailable:
+    """Wrap what should not have happened; whether anything was changed is not known."""
+    return BackendUnavailable(
+        f"the transaction failed in a way that is a bug in holdfast: {error!r}",
+        backend="sqlite",
+        outcome="unknown",
+        transient=False,
+    )
+
+
 def still_busy(shown: str, seconds: float) -> BackendUnavailable:
     """Say that another process kept the file locked for the whole time allowed."""
     return BackendUnavailable(

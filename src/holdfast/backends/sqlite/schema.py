@@ -44,7 +44,13 @@ PAGE = (
     " AND NOT (grants = '[]' AND queue = '[]') ORDER BY name LIMIT ?"
 )
 FLOOR = "SELECT value FROM meta WHERE key = 'floor'"
-IDLE = "SELECT rowid FROM names WHERE touched_at < ? AND grants = '[]' AND queue = '[]' LIMIT 500"
+SLICE = (
+    "SELECT rowid, last_token, touched_at < ? AND grants = '[]' AND queue = '[]' FROM names"
+    " WHERE rowid > ? ORDER BY rowid LIMIT ?"
+)
+DELETE_IDLE = (
+    "DELETE FROM names WHERE rowid = ? AND touched_at < ? AND grants = '[]' AND queue = '[]'"
+)
 RAISE_FLOOR = (
     "INSERT INTO meta VALUES ('floor', ?)"
     " ON CONFLICT DO UPDATE SET value = max(value, excluded.value)"

@@ -18,13 +18,12 @@ from holdfast.backends.sqlite.batch import Batch, Memory, alone
 from holdfast.backends.sqlite.gate import gate
 from holdfast.backends.sqlite.host import boot_id
 from holdfast.backends.sqlite.living import Living
-from holdfast.rules.holding import IDLE_FOR
+from holdfast.backends.sqlite.sweep import Sweep
+from holdfast.observe.logs import complain
 from holdfast.rules.messages import ListNames, Look, Notice, Reply, Request
 
 SHORTEST_PAUSE, LONGEST_PAUSE = 0.0001, 0.005
 """Between tries while another process writes: its transaction takes some forty microseconds."""
-
-SWEEP_EVERY = 3600.0
 
 Identity = tuple[int, int]
 
@@ -40,7 +39,7 @@ class Store:
         self._memory = Memory(prefix, Living(inboxes, client))
         self._connection: sqlite3.Connection | None = None
         self._identity: Identity | None = None
-        self._swept_at = -SWEEP_EVERY
+        self._sweep = Sweep(inboxes)
 
     def carry_out(self, requests: Sequence[Request], deadline: float) -> list[Reply]:
         """Answer ``requests`` in one transaction, or raise ``BackendUnavailable``."""
@@ -60,10 +59,14 @@ class Store:
                     raise faults.explained(error, self._shown) from error
                 if clock.now() + pause >= deadline:
                     raise faults.still_busy(self._shown, clock.now() - started_at) from error
+            except OSError as error:
+                raise faults.unreadable(error, self._shown) from error
             time.sleep(pause)  # outside the gate
             pause = min(LONGEST_PAUSE, pause * 1.5)
         for notice in notices:
             inbox.send(self._inboxes, notice)
+        if started_at > self._sweep.due_at:
+            self._tidy(started_at)
         return replies
 
     def close(self) -> None:
@@ -72,6 +75,15 @@ class Store:
             connection, self._connection = self._connection, None
             if connection is not None:
                 connection.close()
+
+    def _tidy(self, now: float) -> None:
+        """Forget a little of what nobody needs; if the file is busy, another time will do."""
+        try:
+            with self._gate:
+                self._sweep.go_on(self._connected(), now)
+        except sqlite3.Error as error:
+            if not faults.is_busy(error):
+                complain("%s could not be tidied", self._shown)
 
     def _connected(self) -> sqlite3.Connection:
         """Give the connection; make it anew if the file was replaced under it."""
@@ -114,9 +126,6 @@ class Store:
             batch = Batch(connection, self._memory, now)
             replies = [batch.answer(request) for request in requests]
             batch.store()
-            if now - self._swept_at > SWEEP_EVERY:
-                self._swept_at = now
-                self._sweep(connection, now)
             execute("COMMIT")
         except BaseException:
             self._memory.forget()  # it may have learnt what is not going to be true
@@ -130,15 +139,3 @@ class Store:
     ) -> tuple[list[Reply], Sequence[Notice]]:
         batch = Batch(connection, self._memory, clock.now())
         return [batch.answer(request) for request in requests], []
-
-    def _sweep(self, connection: sqlite3.Connection, now: float) -> None:
-        """Forget a few names that nobody used for a day, but not how high their tokens were."""
-        rows = connection.execute(schema.IDLE, (now - IDLE_FOR,)).fetchall()
-        for (rowid,) in rows:
-            (token,) = connection.execute(
-                "SELECT last_token FROM names WHERE rowid = ?", (rowid,)
-            ).fetchone()
-            connection.execute(schema.RAISE_FLOOR, (token,))
-            connection.execute("DELETE FROM names WHERE rowid = ?", (rowid,))
-        if self._inboxes.is_dir():
-            inbox.sweep(self._inboxes, time.time() - IDLE_FOR)

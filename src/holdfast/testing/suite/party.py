@@ -1,0 +1,185 @@
+"""One client with one owner of its own: what a test lets several of do things to the same names.
+
+Every operation is carried out by the party's own thread or task (``cranks``), so a test reads the
+same in both runtimes: ``lease = await alice.acquire("x")``, whatever stands behind ``alice``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from contextlib import AsyncExitStack, ExitStack
+from typing import Any, TypeAlias, TypeVar
+
+from holdfast import AsyncClient, AsyncLease, AsyncLock, Client, Lease, Lock, LockInfo, Tenure
+from holdfast.testing.suite.cranks import Crank, Pending
+
+T = TypeVar("T")
+
+AnyClient: TypeAlias = Client | AsyncClient
+AnyLock: TypeAlias = Lock | AsyncLock
+AnyLease: TypeAlias = Lease | AsyncLease
+
+
+class Stay:
+    """A body that runs under its locks until it is told to leave, or is made to."""
+
+    def __init__(self, leases: list[AnyLease], body: Pending[None], door: Callable[[], None]) -> None:
+        self.leases = leases
+        self.error: Exception | None = None
+        self._body = body
+        self._door = door
+
+    @property
+    def lease(self) -> AnyLease:
+        """The lease of the first lock."""
+        return self.leases[0]
+
+    async def leave(self, error: Exception | None = None) -> None:
+        """Let the body end, or raise ``error``; whatever comes out of the ``with`` is raised."""
+        self.error = error
+        self._door()
+        await self._body
+
+    async def ended(self, within: float = 10.0) -> None:
+        """Wait until the body has ended without being told to, and raise what came out."""
+        await asyncio.wait_for(asyncio.shield(_awaited(self._body)), within)
+
+    def interrupt(self) -> None:
+        """Let somebody else cancel, or interrupt, the body."""
+        self._body.interrupt()
+
+    def inside(self) -> bool:
+        """Whether the body is still at work."""
+        return not self._body.done()
+
+
+class Party:
+    """One owner, at work with one client."""
+
+    def __init__(self, name: str, client: AnyClient, crank: Crank) -> None:
+        self.name = name
+        self.client = client
+        self.crank = crank
+
+    def begin(self, work: Callable[[], Any]) -> Pending[Any]:
+        """Begin anything in this party's own thread or task."""
+        return self.crank.start(work)
+
+    async def do(self, work: Callable[[], Any]) -> Any:
+        """Do anything in this party's own thread or task."""
+        return await self.begin(work)
+
+    def lock(self, name: str, **terms: Any) -> AnyLock:
+        """Describe a lock of this party's client."""
+        return self.client.lock(name, **terms)
+
+    def begin_acquire(self, name: str, **terms: Any) -> Pending[AnyLease]:
+        """Begin to acquire; for what is expected to wait."""
+        return self.begin(self.lock(name, **terms).acquire)
+
+    async def acquire(self, name: str, **terms: Any) -> AnyLease:
+        """Acquire."""
+        return await self.begin_acquire(name, **terms)
+
+    async def try_acquire(self, name: str, **terms: Any) -> AnyLease | None:
+        """Acquire if the name is free."""
+        found: AnyLease | None = await self.do(self.lock(name, **terms).try_acquire)
+        return found
+
+    async def release(self, lease: AnyLease) -> None:
+        """Release."""
+        await self.do(lease.release)
+
+    async def extend(self, lease: AnyLease, ttl: Any) -> None:
+        """Ask for a longer life."""
+        await self.do(lambda: lease.extend(ttl))
+
+    def begin_wait_lost(self, lease: AnyLease, wait: float | None = None) -> Pending[bool]:
+        """Begin to wait for the loss of a lease."""
+        return self.begin(lambda: lease.wait_lost(wait))
+
+    async def enter(self, name: str, **terms: Any) -> Stay:
+        """Enter the body of a ``with`` on the lock."""
+        return await self.enter_all(self.lock(name, **terms))
+
+    async def enter_all(self, *locks: AnyLock) -> Stay:
+        """Enter the body of nested ``with``s, the first lock outermost."""
+        visit = _Visit(self.crank, locks)
+        return await visit.begin()
+
+    async def show(self, name: str) -> LockInfo:
+        """Look at a name."""
+        seen: LockInfo = await self.do(lambda: self.client.show(name))
+        return seen
+
+    async def locks(self, prefix: str = "") -> list[LockInfo]:
+        """List the names in use."""
+        seen: list[LockInfo] = await self.do(lambda: self.client.locks(prefix))
+        return seen
+
+    async def break_lock(self, name: str, token: int, **terms: Any) -> Tenure:
+        """Break a lock."""
+        broken: Tenure = await self.do(lambda: self.client.break_lock(name, token=token, **terms))
+        return broken
+
+    async def release_all(self) -> None:
+        """Release everything."""
+        await self.do(self.client.release_all)
+
+    async def close(self) -> None:
+        """Close the client."""
+        await self.do(self.client.close)
+
+
+class _Visit:
+    """The making of a ``Stay``, in either runtime."""
+
+    def __init__(self, crank: Crank, locks: tuple[AnyLock, ...]) -> None:
+        self._crank = crank
+        self._locks = locks
+        self._loop = asyncio.get_running_loop()
+        self._entered: asyncio.Future[list[AnyLease]] = self._loop.create_future()
+        self._stay: Stay | None = None
+        self._thread_door = threading.Event()
+        self._task_door = asyncio.Event()
+
+    async def begin(self) -> Stay:
+        sync = all(isinstance(lock, Lock) for lock in self._locks)
+        body: Pending[None] = self._crank.start(self._in_thread if sync else self._in_task)
+        ended = asyncio.ensure_future(_awaited(body))
+        await asyncio.wait([self._entered, ended], return_when=asyncio.FIRST_COMPLETED)
+        if not self._entered.done():
+            self._entered.cancel()
+            await ended  # it never got in: this raises why
+        door = self._thread_door.set if sync else self._task_door.set
+        self._stay = Stay(self._entered.result(), body, door)
+        return self._stay
+
+    def _in_thread(self) -> None:
+        with ExitStack() as stack:
+            leases = [stack.enter_context(lock) for lock in self._locks if isinstance(lock, Lock)]
+            self._loop.call_soon_threadsafe(self._entered.set_result, leases)
+            while not self._thread_door.wait(0.01):
+                pass  # bytecode, so that an interruption arrives
+            self._raise()
+
+    async def _in_task(self) -> None:
+        async with AsyncExitStack() as stack:
+            leases = [
+                await stack.enter_async_context(lock)
+                for lock in self._locks
+                if isinstance(lock, AsyncLock)
+            ]
+            self._entered.set_result(list[AnyLease](leases))
+            await self._task_door.wait()
+            self._raise()
+
+    def _raise(self) -> None:
+        if self._stay is not None and self._stay.error is not None:
+            raise self._stay.error
+
+
+async def _awaited(pending: Pending[T]) -> T:
+    return await pending

@@ -1,0 +1,136 @@
+"""The world of one test: a fresh backend in one runtime, and the parties that meet there.
+
+When the test is over everything is closed, and nothing may be left: no grant, no waiter, no thread
+of the library, no litter of the backend. So every test of the suite is a test for leaks as well.
+"""
+
+from __future__ import annotations
+
+import inspect
+import secrets
+import threading
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast import AsyncClient, Capabilities, Client
+from holdfast.testing.suite.backend import BackendUnderTest, Combination, Mode, combinations
+from holdfast.testing.suite.cranks import Crank, TaskCrank, ThreadCrank
+from holdfast.testing.suite.party import AnyClient, Party
+from holdfast.testing.watching import eventually_async
+
+LONG = 10.0
+"""A wait that is never meant to end: a test that gets so far fails with the library's own words."""
+
+
+class World:
+    """One fresh backend, one runtime, any number of parties."""
+
+    def __init__(self, combination: Combination, folder: Path) -> None:
+        self.backend = combination.backend
+        self.mode: Mode = combination.mode
+        self.url = combination.backend.fresh(folder)
+        self.prefix = f"suite-{secrets.token_hex(4)}"
+        self._clients: list[AnyClient] = []
+        self._parties: list[Party] = []
+        self._threads_before = _our_threads()
+
+    @property
+    def other_mode(self) -> Mode:
+        """The runtime that this world is not about."""
+        return "sync" if self.mode == "async" else "async"
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What the backend says of itself."""
+        return (self._clients[0] if self._clients else self.client()).capabilities
+
+    @property
+    def short(self) -> float:
+        """A ttl for tests in which leases must end: as short as the backend renews reliably."""
+        return max(0.3, self.capabilities.min_ttl)
+
+    def client(self, mode: Mode | None = None, **options: Any) -> AnyClient:
+        """Make a client; it is closed when the test is over."""
+        given: dict[str, Any] = {"prefix": self.prefix, "wait": LONG, **options}
+        make = Client if (mode or self.mode) == "sync" else AsyncClient
+        client = make(self.url, **given)
+        self._clients.append(client)
+        return client
+
+    def party(
+        self, name: str = "", *, client: AnyClient | None = None, mode: Mode | None = None, **options: Any
+    ) -> Party:
+        """Make a party with a client of its own, or as one more owner in ``client``."""
+        if client is None:
+            client = self.client(mode, holder=name or None, **options)
+        name = name or f"party-{len(self._parties)}"
+        crank: Crank = ThreadCrank(name) if isinstance(client, Client) else TaskCrank(name)
+        party = Party(name, client, crank)
+        self._parties.append(party)
+        return party
+
+    def native(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Give ``function`` as this runtime wants it: as it is, or as an ``async def``."""
+        if self.mode == "sync":
+            return function
+
+        async def twin(*args: Any, **kwargs: Any) -> Any:
+            return function(*args, **kwargs)
+
+        twin.__name__, twin.__qualname__ = function.__name__, function.__qualname__
+        twin.__doc__ = function.__doc__
+        twin.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
+        return twin
+
+    def unreachable(self) -> AbstractContextManager[object]:
+        """Keep every client from the backend; the test is skipped where there is no way to."""
+        if self.backend.unreachable is None:
+            pytest.skip(f"nothing can stand between {self.backend.name} and its clients")
+        return self.backend.unreachable(self.url)
+
+    def only(self, mode: Mode, why: str) -> None:
+        """Skip the test in the other runtime."""
+        if self.mode != mode:
+            pytest.skip(why)
+
+    async def close(self) -> None:
+        """End everything, and see that nothing is left."""
+        for party in self._parties:
+            await party.crank.stop()
+        for client in self._clients:
+            closed = client.close()
+            if closed is not None:
+                await closed
+        await self._nothing_is_left()
+
+    async def _nothing_is_left(self) -> None:
+        with Client(self.url, prefix=self.prefix) as inspector:
+            await eventually_async(lambda: not inspector.locks(), 1.0, "no grant and no waiter left")
+        await eventually_async(
+            lambda: not (_our_threads() - self._threads_before), 1.0, "no thread left"
+        )
+        left = self.backend.litter(self.url)
+        assert left == [], f"left behind: {left}"
+
+
+def worlds(*backends: BackendUnderTest) -> Any:
+    """Make the fixture ``world`` that runs each test of a module on all of these backends.
+
+    Each backend is met in both runtimes. In the module of the tests: ``world = worlds(MINE)``.
+    """
+
+    @pytest.fixture(params=combinations(*backends), ids=str)
+    async def world(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[World]:
+        made = World(request.param, tmp_path)
+        yield made
+        await made.close()
+
+    return world
+
+
+def _our_threads() -> set[threading.Thread]:
+    return {one for one in threading.enumerate() if one.name.startswith("holdfast-")}

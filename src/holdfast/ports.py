@@ -80,7 +80,8 @@ Push = Callable[[Callable[[], object]], None]
 class Runtime(Protocol):
     """Who turns the crank: time, waiting, and clean-up that cancellation cannot cut short."""
 
-    def now(self) -> float:
+    @property
+    def now(self) -> Callable[[], float]:
         """Read the suspend-aware clock."""
         ...
 
@@ -88,7 +89,8 @@ class Runtime(Protocol):
         """Throw the dice: a number in [0, 1)."""
         ...
 
-    def owner(self) -> object:
+    @property
+    def owner(self) -> Callable[[], object]:
         """Give the thread or task that is asking."""
         ...
 

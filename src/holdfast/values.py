@@ -151,7 +151,7 @@ class Capabilities:
     wakeup: Literal["push", "tick"]
     notices_crash: bool
     min_ttl: float
-    kinds: frozenset[Kind] = frozenset({"lock", "rwlock", "semaphore", "lead"})
+    kinds: tuple[Kind, ...] = ("lock", "rwlock", "semaphore", "lead")
     notes: tuple[str, ...] = ()
 
 

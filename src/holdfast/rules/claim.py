@@ -35,6 +35,7 @@ from holdfast.rules.messages import (
     Busy,
     Claim,
     Ended,
+    Ending,
     Granted,
     Item,
     Look,
@@ -154,16 +155,19 @@ def _renewed(desk: Desk, item: Item) -> Granted | Waiting | Ended:
 
 def _end(desk: Desk, request: Release | Withdraw) -> Ended:
     claim_id = request.claim_id
+    how: Ending = "withdrawn"
     if claim_id in desk.grants:
         del desk.grants[claim_id]
-        desk.bury(claim_id, "released" if isinstance(request, Release) else "withdrawn")
+        how = "released" if isinstance(request, Release) else "withdrawn"
     elif claim_id in desk.queue:
         del desk.queue[claim_id]
-        desk.bury(claim_id, "withdrawn")
-    elif isinstance(request, Withdraw) and not desk.knows(claim_id):
-        desk.bury(claim_id, "withdrawn")  # the claim may still be under way: it comes too late
+    elif isinstance(request, Release) or desk.knows(claim_id):
+        desk.hand_over()
+        return desk.ended_as(claim_id)
+    # An unknown claim that is withdrawn may still be under way: buried, it comes too late.
+    desk.bury(claim_id, how)
     desk.hand_over()
-    return desk.ended_as(claim_id)
+    return Ended(claim_id, how, "", desk.holders())
 
 
 def _break(desk: Desk, request: Break) -> Reply:

@@ -52,22 +52,17 @@ class LoopBell:
 
 
 class AioRuntime:
-    """Time and waiting for tasks."""
+    """Time and waiting for tasks. The owner is the task: a child task is another owner."""
+
+    now = staticmethod(clock.now)
+    owner = staticmethod(asyncio.current_task)
 
     def __init__(self) -> None:
         self._finishing: set[asyncio.Task[Any]] = set()
 
-    def now(self) -> float:
-        """Read the suspend-aware clock."""
-        return clock.now()
-
     def dice(self) -> float:
         """Throw the dice."""
         return random.random()  # noqa: S311 - spreads retries, protects nothing
-
-    def owner(self) -> object:
-        """Give the asking task; a child task is another owner."""
-        return asyncio.current_task()
 
     def bell(self) -> Bell:
         """Make a bell for this task."""

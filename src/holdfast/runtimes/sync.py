@@ -51,19 +51,14 @@ def _in_place(callback: Callable[[], object]) -> None:
 
 
 class SyncRuntime:
-    """Time and waiting for threads."""
+    """Time and waiting for threads. The owner is the thread object: idents are used again."""
 
-    def now(self) -> float:
-        """Read the suspend-aware clock."""
-        return clock.now()
+    now = staticmethod(clock.now)
+    owner = staticmethod(threading.current_thread)
 
     def dice(self) -> float:
         """Throw the dice."""
         return random.random()  # noqa: S311 - spreads retries, protects nothing
-
-    def owner(self) -> object:
-        """Give the asking thread: the object, since idents are used again."""
-        return threading.current_thread()
 
     def bell(self) -> Bell:
         """Make a bell for this thread."""

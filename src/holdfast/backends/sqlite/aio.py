@@ -101,8 +101,12 @@ class AioWire:
     def _carry_out(self, batch: list[_Job]) -> None:
         requests = [request for job in batch for request in job.requests]
         answers: list[Reply | BackendUnavailable]
+        deadline = min(job.deadline for job in batch)
         try:
-            answers = [*self._store.carry_out(requests, min(job.deadline for job in batch))]
+            if len(requests) == 1:
+                answers = [self._store.answer(requests[0], deadline)]
+            else:
+                answers = [*self._store.carry_out(requests, deadline)]
         except BackendUnavailable as error:
             answers = [error] * len(requests)
         except Exception as error:  # noqa: BLE001 - the tasks that wait must hear of it

@@ -18,7 +18,7 @@ from holdfast.backends.sqlite.codec import Row, from_row, to_row
 from holdfast.backends.sqlite.living import Living
 from holdfast.rules.claim import step, view
 from holdfast.rules.holding import Record
-from holdfast.rules.messages import ListNames, NameRequest, Notice, Reply, Request, Seen
+from holdfast.rules.messages import ListNames, Look, NameRequest, Notice, Reply, Request, Seen
 
 REMEMBERED = 1024
 """How many names' records one client remembers."""
@@ -61,7 +61,7 @@ def alone(
     """
     name = request.name
     known = memory.known.get(name)
-    if known is None or not known.likely:
+    if known is None or not known.likely or isinstance(request, Look):
         return None
     before = known.record
     now = clock.now()

@@ -6,7 +6,6 @@ what its errors mean. A store is used by one wire, from any thread, one at a tim
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import time
 from collections.abc import Sequence
@@ -25,6 +24,9 @@ from holdfast.rules.messages import ListNames, Look, Notice, Reply, Request
 SHORTEST_PAUSE, LONGEST_PAUSE = 0.0001, 0.005
 """Between tries while another process writes: its transaction takes some forty microseconds."""
 
+LOOK_EVERY = 0.1
+"""How often a store looks whether its file is still the one that the path names."""
+
 Identity = tuple[int, int]
 
 
@@ -32,7 +34,7 @@ class Store:
     """One wire's connection to the file."""
 
     def __init__(self, path: Path, inboxes: Path, shown: str, prefix: str, client: str) -> None:
-        self._path = str(path)
+        self._path = path
         self._inboxes = inboxes
         self._shown = shown
         self._gate = gate(str(path))
@@ -40,13 +42,27 @@ class Store:
         self._connection: sqlite3.Connection | None = None
         self._identity: Identity | None = None
         self._sweep = Sweep(inboxes)
+        self._looked_at = 0.0
+
+    def answer(self, request: Request, deadline: float) -> Reply:
+        """Answer one request: with a single statement where that can be, else as a batch of one."""
+        if not isinstance(request, ListNames) and request.name in self._memory.known:
+            try:
+                with self._gate:
+                    answered = alone(self._connected(), self._memory, request)
+            except (sqlite3.Error, OSError):
+                answered = None  # whatever it is, the long way meets it again and deals with it
+            if answered is not None:
+                reply, notices = answered
+                self._send(notices)
+                return reply
+        return self.carry_out((request,), deadline)[0]
 
     def carry_out(self, requests: Sequence[Request], deadline: float) -> list[Reply]:
         """Answer ``requests`` in one transaction, or raise ``BackendUnavailable``."""
         started_at = clock.now()
-        work = self._write
-        if isinstance(requests[0], (Look, ListNames)) and len(requests) == 1:
-            work = self._read
+        reads_only = all(isinstance(request, (Look, ListNames)) for request in requests)
+        work = self._read if reads_only else self._write
         pause = SHORTEST_PAUSE
         while True:
             try:
@@ -63,11 +79,15 @@ class Store:
                 raise faults.unreadable(error, self._shown) from error
             time.sleep(pause)  # outside the gate
             pause = min(LONGEST_PAUSE, pause * 1.5)
+        self._send(notices)
+        return replies
+
+    def _send(self, notices: Sequence[Notice]) -> None:
+        """Tell others, now that it is written; and tidy up a little, now and then."""
         for notice in notices:
             inbox.send(self._inboxes, notice)
-        if started_at > self._sweep.due_at:
-            self._tidy(started_at)
-        return replies
+        if self._looked_at > self._sweep.due_at:
+            self._tidy(self._looked_at)
 
     def close(self) -> None:
         """Let go of the connection."""
@@ -87,12 +107,11 @@ class Store:
 
     def _connected(self) -> sqlite3.Connection:
         """Give the connection; make it anew if the file was replaced under it."""
-        try:
-            found = os.stat(self._path)  # noqa: PTH116 - in every transaction: half the price
-            identity = (found.st_dev, found.st_ino)
-        except FileNotFoundError:
-            identity = None
-        if self._connection is not None and identity == self._identity:
+        now = clock.now()
+        if self._connection is not None and now < self._looked_at + LOOK_EVERY:
+            return self._connection
+        self._looked_at = now
+        if self._connection is not None and self._identity == _identity(self._path):
             return self._connection
         connection, self._connection = self._connection, None
         self._memory.forget()
@@ -106,18 +125,13 @@ class Store:
         except BaseException:
             connection.close()
             raise
-        found = os.stat(self._path)  # noqa: PTH116 - as above
-        self._identity = (found.st_dev, found.st_ino)
+        self._identity = _identity(self._path)
         self._connection = connection
         return connection
 
     def _write(
         self, connection: sqlite3.Connection, requests: Sequence[Request]
     ) -> tuple[list[Reply], Sequence[Notice]]:
-        if len(requests) == 1 and not isinstance(requests[0], (Look, ListNames)):
-            answered = alone(connection, self._memory, requests[0])
-            if answered is not None:
-                return [answered[0]], answered[1]
         execute = connection.execute
         execute("BEGIN IMMEDIATE")
         try:
@@ -139,3 +153,11 @@ class Store:
     ) -> tuple[list[Reply], Sequence[Notice]]:
         batch = Batch(connection, self._memory, clock.now())
         return [batch.answer(request) for request in requests], []
+
+
+def _identity(path: Path) -> Identity | None:
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino

@@ -17,7 +17,7 @@ class SyncWire:
 
     async def ask(self, request: Request, deadline: float) -> Reply:
         """Carry out one request in a transaction of its own."""
-        return self._store.carry_out((request,), deadline)[0]
+        return self._store.answer(request, deadline)
 
     async def ask_all(
         self, requests: Sequence[Request], deadline: float

@@ -7,8 +7,9 @@ same in both runtimes: ``lease = await alice.acquire("x")``, whatever stands beh
 from __future__ import annotations
 
 import asyncio
+import inspect
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack, ExitStack
 from typing import Any, TypeAlias, TypeVar
 
@@ -28,8 +29,8 @@ class Stay:
     def __init__(self, leases: list[AnyLease], body: Pending[None], door: Callable[[], None]) -> None:
         self.leases = leases
         self.error: Exception | None = None
+        self.open_door = door
         self._body = body
-        self._door = door
 
     @property
     def lease(self) -> AnyLease:
@@ -39,7 +40,7 @@ class Stay:
     async def leave(self, error: Exception | None = None) -> None:
         """Let the body end, or raise ``error``; whatever comes out of the ``with`` is raised."""
         self.error = error
-        self._door()
+        self.open_door()
         await self._body
 
     async def ended(self, within: float = 10.0) -> None:
@@ -62,6 +63,14 @@ class Party:
         self.name = name
         self.client = client
         self.crank = crank
+        self.kept: list[AnyLease] = []  # a lease that nobody refers to would be collected
+        self._doors: list[Callable[[], None]] = []
+
+    async def retire(self) -> None:
+        """Let every body end and stop the thread or task."""
+        for door in self._doors:
+            door()
+        await self.crank.stop()
 
     def begin(self, work: Callable[[], Any]) -> Pending[Any]:
         """Begin anything in this party's own thread or task."""
@@ -77,7 +86,15 @@ class Party:
 
     def begin_acquire(self, name: str, **terms: Any) -> Pending[AnyLease]:
         """Begin to acquire; for what is expected to wait."""
-        return self.begin(self.lock(name, **terms).acquire)
+        return self.begin_take(self.lock(name, **terms))
+
+    def begin_take(self, lock: AnyLock, **terms: Any) -> Pending[AnyLease]:
+        """Begin to acquire with a lock object that others may use too."""
+        return self.begin(lambda: self._kept(lock.acquire(**terms)))
+
+    async def take(self, lock: AnyLock, **terms: Any) -> AnyLease:
+        """Acquire with a lock object that others may use too."""
+        return await self.begin_take(lock, **terms)
 
     async def acquire(self, name: str, **terms: Any) -> AnyLease:
         """Acquire."""
@@ -85,8 +102,20 @@ class Party:
 
     async def try_acquire(self, name: str, **terms: Any) -> AnyLease | None:
         """Acquire if the name is free."""
-        found: AnyLease | None = await self.do(self.lock(name, **terms).try_acquire)
+        lock = self.lock(name, **terms)
+        found: AnyLease | None = await self.begin(lambda: self._kept(lock.try_acquire()))
         return found
+
+    def _kept(self, asked: Any) -> Any:
+        if inspect.isawaitable(asked):
+            return self._kept_later(asked)
+        self.kept.append(asked)
+        return asked
+
+    async def _kept_later(self, asked: Awaitable[AnyLease]) -> AnyLease:
+        lease = await asked
+        self.kept.append(lease)
+        return lease
 
     async def release(self, lease: AnyLease) -> None:
         """Release."""
@@ -106,8 +135,9 @@ class Party:
 
     async def enter_all(self, *locks: AnyLock) -> Stay:
         """Enter the body of nested ``with``s, the first lock outermost."""
-        visit = _Visit(self.crank, locks)
-        return await visit.begin()
+        stay = await _Visit(self.crank, locks).begin()
+        self._doors.append(stay.open_door)
+        return stay
 
     async def show(self, name: str) -> LockInfo:
         """Look at a name."""

@@ -6,6 +6,7 @@ of the library, no litter of the backend. So every test of the suite is a test f
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import secrets
 import threading
@@ -16,10 +17,10 @@ from typing import Any
 
 import pytest
 
-from holdfast import AsyncClient, Capabilities, Client
+from holdfast import AsyncClient, Capabilities, Client, LockInfo
 from holdfast.testing.suite.backend import BackendUnderTest, Combination, Mode, combinations
-from holdfast.testing.suite.cranks import Crank, TaskCrank, ThreadCrank
-from holdfast.testing.suite.party import AnyClient, Party
+from holdfast.testing.suite.cranks import Crank, Pending, TaskCrank, ThreadCrank
+from holdfast.testing.suite.party import AnyClient, AnyLease, Party
 from holdfast.testing.watching import eventually_async
 
 LONG = 10.0
@@ -36,6 +37,7 @@ class World:
         self.prefix = f"suite-{secrets.token_hex(4)}"
         self._clients: list[AnyClient] = []
         self._parties: list[Party] = []
+        self._onlooker: Party | None = None
         self._threads_before = _our_threads()
 
     @property
@@ -73,6 +75,27 @@ class World:
         self._parties.append(party)
         return party
 
+    async def look(self, name: str = "x") -> LockInfo:
+        """See who holds ``name`` and who waits, through a client that does neither."""
+        if self._onlooker is None:
+            self._onlooker = self.party("onlooker")
+        return await self._onlooker.show(name)
+
+    async def in_line(self, party: Party, name: str = "x", **terms: Any) -> Pending[AnyLease]:
+        """Let ``party`` begin to wait, and come back when its place in the queue is taken."""
+        before = (await self.look(name)).waiters
+
+        async def longer() -> bool:
+            return (await self.look(name)).waiters > before
+
+        pending = party.begin_acquire(name, **terms)
+        await eventually_async(longer, 5.0, f"{party.name} in the queue of {name}")
+        return pending
+
+    async def pass_time(self, seconds: float) -> None:
+        """Let time pass that is itself the point: beyond a ttl, say."""
+        await asyncio.sleep(seconds)
+
     def native(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Give ``function`` as this runtime wants it: as it is, or as an ``async def``."""
         if self.mode == "sync":
@@ -100,7 +123,7 @@ class World:
     async def close(self) -> None:
         """End everything, and see that nothing is left."""
         for party in self._parties:
-            await party.crank.stop()
+            await party.retire()
         for client in self._clients:
             closed = client.close()
             if closed is not None:

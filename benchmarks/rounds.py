@@ -1,0 +1,59 @@
+"""Measuring rivals fairly on a noisy machine: in turn, round by round, and by the median.
+
+Whatever disturbs the machine for a while meets all rivals alike, and the ratio of two is taken
+round by round, between neighbours in time, before the median is.
+"""
+
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from statistics import median, quantiles
+
+Samples = Mapping[str, Sequence[float]]
+
+
+def interleaved(rivals: Mapping[str, Callable[[], float]], rounds: int) -> Samples:
+    """Let each rival give ``rounds`` samples, A B A B; one more at first warms up, unmeasured."""
+    samples: dict[str, list[float]] = {name: [] for name in rivals}
+    order = list(rivals)
+    for rival in rivals.values():
+        rival()
+    for _ in range(rounds):
+        for name in order:
+            samples[name].append(rivals[name]())
+        order.append(order.pop(0))  # nobody always follows the same one
+    return samples
+
+
+def median_ratio(ours: Sequence[float], theirs: Sequence[float]) -> float:
+    """Say how large ours is against theirs, from pairs of neighbouring samples."""
+    return median(our / their for our, their in zip(ours, theirs, strict=True))
+
+
+def median_difference(ours: Sequence[float], theirs: Sequence[float]) -> float:
+    """Say how much larger ours is than theirs, from pairs of neighbouring samples."""
+    return median(our - their for our, their in zip(ours, theirs, strict=True))
+
+
+def percentile(samples: Sequence[float], percent: int) -> float:
+    """Give the value that ``percent`` of the samples do not exceed."""
+    return quantiles(samples, n=100, method="inclusive")[percent - 1]
+
+
+def per_second(work: Callable[[], object], times: int) -> float:
+    """Do ``work`` that often; give how often a second that is."""
+    started_at = time.perf_counter()
+    for _ in range(times):
+        work()
+    return times / (time.perf_counter() - started_at)
+
+
+def run_for(command: Sequence[str], env: Mapping[str, str] | None = None) -> float:
+    """Run a command to its end; give how long it took. One that fails is an error."""
+    started_at = time.perf_counter()
+    done = subprocess.run(command, env=env, capture_output=True, check=False)
+    took = time.perf_counter() - started_at
+    if done.returncode:
+        complaint = done.stderr.decode(errors="replace").strip()
+        raise RuntimeError(f"{' '.join(command)} ended with {done.returncode}: {complaint}")
+    return took

@@ -1,0 +1,49 @@
+"""The benchmarks still run. What they measure on a busy machine is not asked here."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks.figures import Aim, Figure, Value, table
+from benchmarks.rounds import interleaved
+from benchmarks.run import WORKLOADS
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize("workload", WORKLOADS)
+def test_every_workload_runs(workload: str, tmp_path: Path) -> None:
+    """A quick run measures the workload, shows it in the table and writes it down."""
+    record = tmp_path / "record.json"
+    command = [sys.executable, "-m", "benchmarks.run", workload, "--quick", "--json", str(record)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    figures = json.loads(record.read_text("utf-8"))["figures"]
+    assert figures
+    assert all(figure["what"] in done.stdout for figure in figures)
+
+
+def test_a_missed_aim_is_said() -> None:
+    """The table says which aims were missed, in a word that stands out."""
+    slow, quick = Value(0.5, "times"), Value(0.7, "times")
+    aim = Aim("at least", Value(0.6, "times"))
+    rows = [Figure(what="a cycle", ours=one, result=one, aim=aim) for one in (slow, quick)]
+    _, _, missed, met = table(rows).splitlines()
+    assert missed.endswith("MISSED")
+    assert met.endswith("met")
+
+
+def test_rivals_take_turns() -> None:
+    """After the warm-up every rival is measured once a round, and none always goes first."""
+    order: list[str] = []
+
+    def rival(name: str) -> float:
+        order.append(name)
+        return float(len(order))
+
+    samples = interleaved({"a": lambda: rival("a"), "b": lambda: rival("b")}, rounds=2)
+    assert order == ["a", "b", "a", "b", "b", "a"]
+    assert samples == {"a": [3.0, 6.0], "b": [4.0, 5.0]}

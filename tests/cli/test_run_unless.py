@@ -48,7 +48,7 @@ def test_ten_copies_run_it_once(shell: Shell) -> None:
 @pytest.mark.parametrize("locked", [False, True])
 @pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_while_asking(shell: Shell, signum: signal.Signals, *, locked: bool) -> None:
-    """A signal that ends the question ends us, before and under the lock; the command is not run."""
+    """A signal that ends the question ends us, before the lock and under it."""
     when = "test -e first" if locked else "true"
     question = f"if {when}; then echo $$; exec sleep 100; fi; touch first; false"
     wrapper = shell.start("run", "job", "--unless", question, "--", "echo", "never")

@@ -14,7 +14,7 @@ CHANGE = {
 
 
 def test_json_lines(shell: Shell) -> None:
-    """One JSON object a line: what is there at first, then every change; Ctrl-C ends it with 130."""
+    """One JSON object a line: what is there, then every change; Ctrl-C ends it with 130."""
     client = shell.client()
     lease = client.lock("job").acquire()
     watching = shell.start("watch", "--json", "--interval", "50ms")

@@ -6,7 +6,6 @@ Every error of the library ends here as one line on stderr and an exit code from
 from __future__ import annotations
 
 import io
-import os
 import signal
 import sys
 from collections.abc import Sequence
@@ -17,7 +16,7 @@ import click
 
 from holdfast import __version__
 from holdfast.cli import codes
-from holdfast.cli.report import say
+from holdfast.cli.report import NobodyReads, say
 from holdfast.cli.signals import Interrupted
 from holdfast.errors import HoldfastError
 
@@ -87,7 +86,6 @@ def serve(args: Sequence[str]) -> int:
         code = codes.SIGNALLED + error.signum
     except (click.Abort, KeyboardInterrupt):
         code = codes.SIGNALLED + signal.SIGINT
-    except BrokenPipeError:  # whoever read our output has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except NobodyReads:
         code = codes.SIGNALLED + signal.SIGPIPE
     return code

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
 import sys
 
 from holdfast.values import Json
@@ -20,10 +21,18 @@ def say(text: str) -> None:
         sys.stderr.flush()
 
 
+class NobodyReads(Exception):
+    """Whoever read our output has seen enough, or was never there."""
+
+
 def put(line: str) -> None:
-    """Write one line to stdout, at once, whoever reads it."""
-    sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()
+    """Write one line to stdout, at once."""
+    try:
+        sys.stdout.write(f"{line}\n")
+        sys.stdout.flush()
+    except BrokenPipeError as error:  # click would end with 1 here, without asking
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise NobodyReads from error
 
 
 def put_json(value: Json) -> None:

@@ -1,8 +1,9 @@
 """The ids that ended lately, so that none of them is ever granted again.
 
-Kept as one text, oldest first, ``id how until-in-ms;`` each: a name that is taken and given back
-in a tight loop carries 64 of them in its record, and a text is read, searched and written at the
-speed of the C library, where 64 small objects would cost more than the transaction around them.
+Kept as one text, oldest first, each an id, a space, a letter for how, and until which millisecond. A
+name that is taken and given back in a tight loop carries 64 of them in its record, and a text is
+read, searched and written at the speed of the C library, where 64 small objects would cost more
+than the transaction around them.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ def fate(ended: str, claim_id: str) -> Ending | None:
 
 def bury(ended: str, claim_id: str, how: Ending, now: float) -> str:
     """Remember how ``claim_id`` ended; beyond the newest 64 the oldest is forgotten."""
-    ended = f"{ended}{claim_id} {_LETTERS[how]} {int((now + KEPT_FOR) * 1000)};"
+    ended = f"{ended}{claim_id} {_LETTERS[how]}{int((now + KEPT_FOR) * 1000)};"
     return ended[ended.index(";") + 1 :] if ended.count(";") > KEPT else ended
 
 
@@ -40,7 +41,7 @@ def prune(ended: str, now: float) -> str:
     """Forget those whose sixty seconds are over."""
     while ended:
         end = ended.index(";")
-        if int(ended[ended.rindex(" ", 0, end) : end]) > now * 1000:
+        if int(ended[ended.rindex(" ", 0, end) + 2 : end]) > now * 1000:
             break
         ended = ended[end + 1 :]
     return ended

@@ -123,8 +123,8 @@ _inherited: list[object] = []
 
 
 def _new_id() -> str:
-    """Make a claim's secret: 120 random bits, printable, never from a pool a fork could share."""
-    return b2a_base64(os.urandom(15), newline=False).decode()
+    """Make a claim's secret: 96 random bits, printable, never from a pool a fork could share."""
+    return b2a_base64(os.urandom(12), newline=False).decode()
 
 
 def _in_forked_child() -> None:

@@ -1,8 +1,81 @@
-"""The conformance suite: what every backend must do, written once, for sync and async."""
+"""The conformance suite: what every backend must do, written once, for sync and async.
 
-from holdfast.testing.suite.backend import BackendUnderTest
+A backend inherits all of it with a test module of a few lines (pytest and anyio are needed)::
+
+    from holdfast.testing.suite import *
+    from holdfast.testing.suite import BackendUnderTest, worlds
+
+    world = worlds(BackendUnderTest(name="mine", schemes=frozenset({"mine"}), fresh=fresh_url))
+
+Each test gets a ``World``: a fresh backend in one runtime, and *parties* that meet there. A party
+is one client with a thread or a task of its own. ``BEHAVIOURS`` are the classes of tests; one file
+each, by what they are about.
+"""
+
+from holdfast.testing.suite.arguments import TestArguments
+from holdfast.testing.suite.backend import BackendUnderTest, Combination, combinations
+from holdfast.testing.suite.breaking import TestBreaking
+from holdfast.testing.suite.collection import TestCollection
 from holdfast.testing.suite.exclusion import TestExclusion
+from holdfast.testing.suite.forking import TestForking
+from holdfast.testing.suite.functions import TestDecorators, TestWithLock
+from holdfast.testing.suite.inspection import TestInspection
+from holdfast.testing.suite.interruption import TestInterruption
+from holdfast.testing.suite.loss import TestLoss
+from holdfast.testing.suite.on_loss import TestOnLoss
+from holdfast.testing.suite.outage import TestOutage
+from holdfast.testing.suite.reentrancy import TestReentrancy
+from holdfast.testing.suite.release import TestClosing, TestRelease
+from holdfast.testing.suite.renewal import TestRenewal
+from holdfast.testing.suite.runtimes import TestRuntimes
 from holdfast.testing.suite.waiting import TestWaiting
-from holdfast.testing.suite.world import World, worlds
+from holdfast.testing.suite.world import World, anyio_backend, worlds
 
-__all__ = ["BackendUnderTest", "TestExclusion", "TestWaiting", "World", "worlds"]
+BEHAVIOURS: tuple[type, ...] = (
+    TestArguments,
+    TestBreaking,
+    TestClosing,
+    TestCollection,
+    TestDecorators,
+    TestExclusion,
+    TestForking,
+    TestInspection,
+    TestInterruption,
+    TestLoss,
+    TestOnLoss,
+    TestOutage,
+    TestReentrancy,
+    TestRelease,
+    TestRenewal,
+    TestRuntimes,
+    TestWaiting,
+    TestWithLock,
+)
+
+__all__ = [
+    "BEHAVIOURS",
+    "BackendUnderTest",
+    "Combination",
+    "TestArguments",
+    "TestBreaking",
+    "TestClosing",
+    "TestCollection",
+    "TestDecorators",
+    "TestExclusion",
+    "TestForking",
+    "TestInspection",
+    "TestInterruption",
+    "TestLoss",
+    "TestOnLoss",
+    "TestOutage",
+    "TestReentrancy",
+    "TestRelease",
+    "TestRenewal",
+    "TestRuntimes",
+    "TestWaiting",
+    "TestWithLock",
+    "World",
+    "anyio_backend",
+    "combinations",
+    "worlds",
+]

@@ -57,11 +57,15 @@ class World:
 
     def client(self, mode: Mode | None = None, **options: Any) -> AnyClient:
         """Make a client; it is closed when the test is over."""
-        given: dict[str, Any] = {"prefix": self.prefix, "wait": LONG, **options}
-        make = Client if (mode or self.mode) == "sync" else AsyncClient
-        client = make(self.url, **given)
+        client = self.unkept_client(mode, **options)
         self._clients.append(client)
         return client
+
+    def unkept_client(self, mode: Mode | None = None, **options: Any) -> AnyClient:
+        """Make a client that nobody but the caller refers to."""
+        given: dict[str, Any] = {"prefix": self.prefix, "wait": LONG, **options}
+        make = Client if (mode or self.mode) == "sync" else AsyncClient
+        return make(self.url, **given)
 
     def party(
         self, name: str = "", *, client: AnyClient | None = None, mode: Mode | None = None, **options: Any
@@ -153,6 +157,12 @@ def worlds(*backends: BackendUnderTest) -> Any:
         await made.close()
 
     return world
+
+
+@pytest.fixture(scope="session")
+def anyio_backend() -> str:
+    """Run the suite on asyncio, the one loop that holdfast supports."""
+    return "asyncio"
 
 
 def _our_threads() -> set[threading.Thread]:

@@ -1,14 +1,13 @@
 """What it costs to put ``holdfast run NAME --`` before a command, on top of starting Python."""
 
-import os
 import sys
-import tempfile
 from pathlib import Path
 from statistics import median
 
 from benchmarks.figures import Aim, Figure, Value
-from benchmarks.rounds import interleaved, median_difference, run_for
+from benchmarks.rounds import interleaved, median_difference
 from benchmarks.scale import Scale
+from benchmarks.starts import installed, run_for
 
 AIM = Aim("at most", Value(0.15, "s more"))
 
@@ -16,8 +15,7 @@ AIM = Aim("at most", Value(0.15, "s more"))
 def measure(scale: Scale) -> list[Figure]:
     """Measure a command that does nothing under a lock against a Python that does nothing."""
     holdfast = str(Path(sys.executable).with_name("holdfast"))
-    with tempfile.TemporaryDirectory(prefix="holdfast-bench-") as folder:
-        env = {**os.environ, "HOLDFAST_URL": f"sqlite:///{folder}/ours.db"}
+    with installed() as env:
         times = interleaved(
             {
                 "ours": lambda: run_for([holdfast, "run", "bench", "--", "true"], env),

@@ -5,8 +5,9 @@ import sys
 from statistics import median
 
 from benchmarks.figures import Aim, Figure, Value
-from benchmarks.rounds import interleaved, median_difference, run_for
+from benchmarks.rounds import interleaved, median_difference
 from benchmarks.scale import Scale
+from benchmarks.starts import installed, run_for
 
 AIM = Aim("at most", Value(0.030, "s more"))
 HEAVY = {"asyncio", "sqlite3", "click", "rich"}
@@ -15,13 +16,14 @@ NONE_OF_THEM = Aim("at most", Value(0, "modules"))
 
 def measure(scale: Scale) -> list[Figure]:
     """Measure the import against an interpreter that does nothing, and look at its modules."""
-    times = interleaved(
-        {
-            "ours": lambda: run_for([sys.executable, "-c", "import holdfast"]),
-            "theirs": lambda: run_for([sys.executable, "-c", "pass"]),
-        },
-        scale.starts,
-    )
+    with installed() as env:
+        times = interleaved(
+            {
+                "ours": lambda: run_for([sys.executable, "-c", "import holdfast"], env),
+                "theirs": lambda: run_for([sys.executable, "-c", "pass"], env),
+            },
+            scale.starts,
+        )
     pulled_in = Value(len(HEAVY & _loaded()), "modules")
     return [
         Figure(

@@ -4,7 +4,6 @@ Whatever disturbs the machine for a while meets all rivals alike, and the ratio 
 round by round, between neighbours in time, before the median is.
 """
 
-import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
 from statistics import median, quantiles
@@ -46,14 +45,3 @@ def per_second(work: Callable[[], object], times: int) -> float:
     for _ in range(times):
         work()
     return times / (time.perf_counter() - started_at)
-
-
-def run_for(command: Sequence[str], env: Mapping[str, str] | None = None) -> float:
-    """Run a command to its end; give how long it took. One that fails is an error."""
-    started_at = time.perf_counter()
-    done = subprocess.run(command, env=env, capture_output=True, check=False)
-    took = time.perf_counter() - started_at
-    if done.returncode:
-        complaint = done.stderr.decode(errors="replace").strip()
-        raise RuntimeError(f"{' '.join(command)} ended with {done.returncode}: {complaint}")
-    return took

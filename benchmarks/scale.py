@@ -9,11 +9,12 @@ class Scale:
 
     rounds: int
     cycles: int
+    """In one round: so few that a round is seldom interrupted by other work on the machine."""
     hand_overs: int
     idle_for: float
     waiters: tuple[int, ...]
     starts: int
 
 
-FULL = Scale(rounds=21, cycles=400, hand_overs=100, idle_for=5.0, waiters=(1, 100, 1000), starts=21)
+FULL = Scale(rounds=81, cycles=100, hand_overs=100, idle_for=5.0, waiters=(1, 100, 1000), starts=21)
 QUICK = Scale(rounds=2, cycles=20, hand_overs=3, idle_for=0.5, waiters=(1, 20), starts=2)

@@ -7,12 +7,14 @@ Inside, every span is a ``float``; nobody checks it again. Written forms: a numb
 from __future__ import annotations
 
 import re
-from datetime import timedelta
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from holdfast.errors import Misuse
 
-Duration: TypeAlias = float | int | str | timedelta
+if TYPE_CHECKING:
+    from datetime import timedelta
+
+Duration: TypeAlias = "float | int | str | timedelta"
 
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _WRITTEN = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
@@ -23,10 +25,10 @@ def seconds(value: Duration, what: str) -> float:
     """Give ``value`` in seconds, or raise ``Misuse`` that says how to write it."""
     if isinstance(value, (float, int)) and not isinstance(value, bool):
         span = float(value)
-    elif isinstance(value, timedelta):
-        span = value.total_seconds()
     elif isinstance(value, str):
         span = _read(value, what)
+    elif hasattr(value, "total_seconds"):
+        span = value.total_seconds()
     else:
         raise Misuse(
             f"{what} must be seconds, a timedelta or a string like '250ms' or '10s', not {value!r}"

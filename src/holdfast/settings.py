@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
-from urllib.parse import parse_qsl, unquote, urlsplit
+from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.errors import Misuse
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 URL_VARIABLE = "HOLDFAST_URL"
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
+class Address(NamedTuple):
     """One backend's address. ``url`` may hold a password; ``shown`` never does."""
 
     scheme: str
     place: str
     shown: str
-    url: str = field(repr=False)
-    options: Mapping[str, str] = field(default_factory=dict)
+    url: str
+    options: Mapping[str, str]
+
+    def __repr__(self) -> str:
+        return f"<Address {self.shown}>"
 
     def option(self, name: str, allowed: Iterable[str], default: str) -> str:
         """Give an option that has only a few possible values."""
@@ -35,6 +37,8 @@ class Address:
 
     def refuse_unknown(self, known: Iterable[str]) -> None:
         """Refuse options that the backend does not know, naming the nearest that it does."""
+        import difflib  # only to help with a mistake
+
         names = sorted(known)
         for name in self.options:
             if name not in names:
@@ -58,6 +62,8 @@ def address(url: object) -> Address:
 
 def default_file() -> Path:
     """Give the embedded default's file, in the user's state folder."""
+    from pathlib import Path
+
     if sys.platform == "darwin":
         state = Path.home() / "Library" / "Application Support"
     else:
@@ -66,6 +72,8 @@ def default_file() -> Path:
 
 
 def _of(url: str) -> Address:
+    from urllib.parse import parse_qsl, unquote, urlsplit  # a client needs it, an import does not
+
     scheme, _, rest = url.partition("://")
     rest = rest.partition("#")[0]
     try:

@@ -1,7 +1,5 @@
 """What ``holdfast watch`` makes of two looks at the locks."""
 
-from dataclasses import replace
-
 from holdfast.cli.changes import changes
 from holdfast.values import Holder, LockInfo, Place, Tenure
 
@@ -20,7 +18,7 @@ def told(before: list[LockInfo], after: list[LockInfo]) -> list[tuple[str, str, 
 
 def test_nothing_has_happened() -> None:
     """A lease that was renewed is the same lease."""
-    assert told([JOB], [replace(JOB, holders=(replace(HELD, expires_in=3.0),))]) == []
+    assert told([JOB], [JOB._replace(holders=(HELD._replace(expires_in=3.0),))]) == []
 
 
 def test_a_hold_begins_and_ends() -> None:
@@ -31,34 +29,34 @@ def test_a_hold_begins_and_ends() -> None:
 
 def test_the_same_holder_again() -> None:
     """Between two looks the same holder may have let go and come back: the token tells."""
-    again = replace(JOB, token=8, holders=(replace(HELD, token=8),))
+    again = JOB._replace(token=8, holders=(HELD._replace(token=8),))
     assert told([JOB], [again]) == [("freed", "ann", 7), ("held", "ann", 8)]
 
 
 def test_a_hand_over() -> None:
     """Who waited and holds now has not left the line for nothing."""
-    before = replace(JOB, queue=(WAITS,))
-    after = replace(JOB, token=8, holders=(replace(HELD, holder=BOB, token=8),))
+    before = JOB._replace(queue=(WAITS,))
+    after = JOB._replace(token=8, holders=(HELD._replace(holder=BOB, token=8),))
     assert told([before], [after]) == [("freed", "ann", 7), ("held", "bob", 8)]
 
 
 def test_waiting() -> None:
     """Coming into the line and leaving it are told; a change of place is not."""
-    waited_for = replace(JOB, queue=(WAITS,))
+    waited_for = JOB._replace(queue=(WAITS,))
     assert told([JOB], [waited_for]) == [("waiting", "bob", None)]
     assert told([waited_for], [JOB]) == [("left", "bob", None)]
 
 
 def test_the_same_client_twice_in_line() -> None:
     """Two claims of one client are two waiters, even if they came at the same moment."""
-    twice = replace(JOB, queue=(WAITS, WAITS))
+    twice = JOB._replace(queue=(WAITS, WAITS))
     assert told([JOB], [twice]) == [("waiting", "bob", None)] * 2
-    assert told([twice], [replace(JOB, queue=(WAITS,))]) == [("left", "bob", None)]
+    assert told([twice], [JOB._replace(queue=(WAITS,))]) == [("left", "bob", None)]
 
 
 def test_broken() -> None:
     """A grant is told to be broken once, with the reason, also if it was new."""
-    broken = replace(JOB, holders=(replace(HELD, broken="an\x1b emergency"),))
+    broken = JOB._replace(holders=(HELD._replace(broken="an\x1b emergency"),))
     (change,) = changes([JOB], [broken])
     assert (change.event, change.reason) == ("broken", "an\x1b emergency")
     assert r"an\x1b emergency" in str(change)
@@ -68,5 +66,5 @@ def test_broken() -> None:
 
 def test_names_come_in_order() -> None:
     """Names are told in the order of their bytes."""
-    other = replace(JOB, name="another")
+    other = JOB._replace(name="another")
     assert [change.name for change in changes([], [JOB, other])] == ["another", "job"]

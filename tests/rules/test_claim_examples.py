@@ -5,7 +5,6 @@ Read it from top to bottom. What becomes of a grant is in ``test_lease_examples`
 
 from __future__ import annotations
 
-from dataclasses import replace
 
 import pytest
 
@@ -307,7 +306,7 @@ def test_the_queue_has_a_limit() -> None:
     scene.join("bob")
     (bob,) = scene.record.queue
     crowd = tuple(replace(bob, claim_id=str(number)) for number in range(QUEUE_LIMIT - 1))
-    scene.record = replace(scene.record, queue=crowd)
+    scene.record = scene.record._replace(queue=crowd)
     assert scene.join("cy").position == QUEUE_LIMIT - 1
     refused = scene.claim("dan", patience=60.0)
     assert isinstance(refused, Refused)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from enum import Enum
 from typing import Final, Literal, TypeAlias
@@ -25,7 +24,7 @@ class Unset(Enum):
 
 
 UNSET: Final = Unset.UNSET
-Given: TypeAlias = Duration | Literal[Unset.UNSET]
+Given: TypeAlias = "Duration | Literal[Unset.UNSET]"
 """A duration, or the client's own."""
 
 
@@ -68,6 +67,8 @@ def checked_metadata(metadata: Mapping[str, Json] | None) -> str:
     """Give the metadata as JSON text, empty for none."""
     if metadata is None:
         return ""
+    import json
+
     try:
         text = json.dumps(metadata, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
         size = len(text.encode())

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
-from functools import wraps
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Concatenate, Generic, ParamSpec, TypeVar
 
 from holdfast.api.client import Client
+
+if TYPE_CHECKING:
+    from inspect import Signature
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -20,23 +21,34 @@ def default_client() -> Client:
     return _made.get("client") or _made.setdefault("client", Client())
 
 
-def _shortcut(method: Callable[Concatenate[Client, P], T]) -> Callable[P, T]:
-    @wraps(method)
-    def call(*args: P.args, **kwargs: P.kwargs) -> T:
-        return method(default_client(), *args, **kwargs)
+class Shortcut(Generic[P, T]):
+    """A method of ``Client`` as a function: it finds the client by itself."""
 
-    signature = inspect.signature(method)
-    without_self = list(signature.parameters.values())[1:]
-    call.__signature__ = signature.replace(parameters=without_self)  # type: ignore[attr-defined]
-    call.__module__, call.__qualname__ = "holdfast", method.__name__
-    del call.__wrapped__
-    return call
+    def __init__(self, method: Callable[Concatenate[Client, P], T]) -> None:
+        self._method = method
+        self.__name__ = self.__qualname__ = method.__name__
+        self.__doc__ = method.__doc__
+        self.__module__ = "holdfast"
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> T:
+        """Call the method on the default client."""
+        return self._method(default_client(), *args, **kwargs)
+
+    @property
+    def __signature__(self) -> Signature:
+        import inspect  # asked for by people and their tools, not by programs
+
+        signature = inspect.signature(self._method)
+        return signature.replace(parameters=list(signature.parameters.values())[1:])
+
+    def __repr__(self) -> str:
+        return f"<function holdfast.{self.__name__}>"
 
 
-lock = _shortcut(Client.lock)
-with_lock = _shortcut(Client.with_lock)
-try_with_lock = _shortcut(Client.try_with_lock)
-release_all = _shortcut(Client.release_all)
-locks = _shortcut(Client.locks)
-show = _shortcut(Client.show)
-break_lock = _shortcut(Client.break_lock)
+lock = Shortcut(Client.lock)
+with_lock = Shortcut(Client.with_lock)
+try_with_lock = Shortcut(Client.try_with_lock)
+release_all = Shortcut(Client.release_all)
+locks = Shortcut(Client.locks)
+show = Shortcut(Client.show)
+break_lock = Shortcut(Client.break_lock)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 import weakref
 from collections.abc import Callable
@@ -19,7 +18,7 @@ from holdfast.flows.wait_lost import wait_lost
 from holdfast.rules.messages import Release
 from holdfast.runtimes.engine import Engine
 from holdfast.runtimes.step import run
-from holdfast.values import Holder, Json, OnLoss
+from holdfast.values import Holder, Json, OnLoss, loaded
 
 
 class _LeaseFace:
@@ -52,8 +51,7 @@ class _LeaseFace:
     @property
     def metadata(self) -> dict[str, Json]:
         """What was said about this lease when it was asked for."""
-        text = self._state.want.metadata
-        return json.loads(text) if text else {}
+        return loaded(self._state.want.metadata) or {}
 
     @property
     def acquired_at(self) -> float:

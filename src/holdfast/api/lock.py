@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 from holdfast.api.checks import UNSET, Given, Unset, checked_wait
 from holdfast.api.lease import AsyncLease, Lease
 from holdfast.api.place import caller
-from holdfast.api.template import Template
 from holdfast.errors import LockBusy
 from holdfast.flows.acquire import acquire
 from holdfast.flows.inspect import show
@@ -127,6 +126,8 @@ class Lock(_LockFace):
 
     def __call__(self, function: Callable[P, T]) -> Callable[P, T]:
         """Run ``function`` under the lock; ``{argument}`` in the name stands for its arguments."""
+        from holdfast.api.template import Template  # inspect is for decorators only
+
         template = Template(self.name, function, wants_async=False)
 
         @wraps(function)
@@ -195,6 +196,8 @@ class AsyncLock(_LockFace):
 
     def __call__(self, function: Callable[P, Awaitable[T]]) -> Callable[P, Coroutine[Any, Any, T]]:
         """Run the coroutine function under the lock; ``{argument}`` stands for its arguments."""
+        from holdfast.api.template import Template
+
         template = Template(self.name, function, wants_async=True)
 
         @wraps(function)

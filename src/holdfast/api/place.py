@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
-_OURS = str(Path(__file__).parent.parent)
+_OURS = __file__[: -len("api/place.py")]
 
 
 def caller() -> tuple[str, int]:

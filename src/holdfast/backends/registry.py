@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from importlib import import_module
 from typing import cast
 
@@ -20,6 +19,8 @@ def open_backend(address: Address, prefix: str) -> Backend:
     """Make the backend that ``address`` names."""
     module = _MODULES.get(address.scheme)
     if module is None:
+        import difflib  # only to help with a mistake
+
         near = difflib.get_close_matches(address.scheme, _MODULES, 1)
         hint = f"did you mean {near[0]}://?" if near else f"known are: {', '.join(_MODULES)}"
         raise Misuse(f"no backend has the scheme {address.scheme!r} ({address.shown}); {hint}")

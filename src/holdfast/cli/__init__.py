@@ -6,6 +6,7 @@ commands is ``app``; what each exit code means is in ``codes``.
 
 from __future__ import annotations
 
+import gc
 import sys
 
 EXTRA = {"click", "rich"}
@@ -18,11 +19,14 @@ def main() -> int:
 
         return serve(sys.argv[1:])
     except ModuleNotFoundError as error:
-        if error.name not in EXTRA:
+        missing = (error.name or "").partition(".")[0]
+        if missing not in EXTRA:
             raise
         sys.stderr.write(
-            f"holdfast: the command line needs {error.name}: pip install 'holdfast[cli]'\n"
+            f"holdfast: the command line needs {missing}: pip install 'holdfast[cli]'\n"
         )
         return 2
     except KeyboardInterrupt:  # before a command has decided what to do with signals
         return 130
+    finally:
+        gc.freeze()  # the process ends here: 20 ms less for a last search through everything

@@ -45,11 +45,12 @@ class Child:
     ) -> Self:
         """Start ``command``. Call it in the main thread: see ``kernel.dies_with_this_process``."""
         arrange_death = kernel.dies_with_this_process()
+        lend = terminal is not None and terminal.undivided
 
         def before_exec() -> None:
             arrange_death()
             if terminal is not None:
-                terminal.restore_for_child()
+                terminal.prepare_child(lend=lend)
 
         try:
             with warnings.catch_warnings():
@@ -60,16 +61,17 @@ class Child:
                     env=env,
                     pass_fds=keep_open,
                     process_group=0,
-                    preexec_fn=before_exec,  # noqa: PLW1509 - two system calls, no import, no lock
+                    preexec_fn=before_exec,  # noqa: PLW1509 - system calls, no import, no lock
                 )
         except OSError as error:
+            if terminal is not None and lend:
+                terminal.take_back_from_nobody()
             missing = isinstance(error, FileNotFoundError)
             code = codes.NOT_FOUND if missing else codes.NOT_EXECUTABLE
             raise CannotStart(f"cannot run {command[0]!r}: {error.strerror}", code) from error
-        child = cls(process)
-        if terminal is not None and terminal.undivided:
-            terminal.lend(child.group)
-        return child
+        if terminal is not None and lend:
+            terminal.lent(process.pid)
+        return cls(process)
 
     @property
     def ended(self) -> bool:

@@ -44,19 +44,21 @@ class Terminal:
         return self.ours and os.isatty(0) and os.isatty(1)
 
     def lend(self, group: int) -> bool:
-        """Put the command's group into the foreground, if it is ours to do so; say if it is there.
-
-        A command that reads before we come to this is stopped, seen to be, and continued.
-        """
+        """Put the command's group into the foreground if that is ours; say whether it is there."""
         if self.ours:
-            with contextlib.suppress(OSError):
-                os.tcsetpgrp(self._descriptor, group)
+            self._put_in_front(group)
             self._lent_to = group
         return self._lent_to == group and not self.ours
 
-    def restore_for_child(self) -> None:
-        """Give the child the handling of SIGTTOU that we found."""
+    def prepare_child(self, *, lend: bool) -> None:
+        """Do in the child what must be done before its program can read."""
+        if lend:
+            self._put_in_front(os.getpgrp())
         signal.signal(signal.SIGTTOU, self._before)
+
+    def lent(self, group: int) -> None:
+        """Take note that a child has put itself in front."""
+        self._lent_to = group
 
     def take_back(self) -> bool:
         """Return to the foreground, and say whether it was lent.
@@ -66,14 +68,22 @@ class Terminal:
         lent_to, self._lent_to = self._lent_to, None
         with contextlib.suppress(OSError):
             if lent_to is not None and os.tcgetpgrp(self._descriptor) == lent_to:
-                os.tcsetpgrp(self._descriptor, os.getpgrp())
+                self._put_in_front(os.getpgrp())
         return lent_to is not None
+
+    def take_back_from_nobody(self) -> None:
+        """Return to the foreground after a child that could not start."""
+        self._put_in_front(os.getpgrp())
 
     def close(self) -> None:
         """Take it back and let go of it."""
         self.take_back()
         signal.signal(signal.SIGTTOU, self._before)
         os.close(self._descriptor)
+
+    def _put_in_front(self, group: int) -> None:
+        with contextlib.suppress(OSError):  # hung up
+            os.tcsetpgrp(self._descriptor, group)
 
 
 def suspend(*, whole_job: bool) -> None:

@@ -9,7 +9,6 @@ However it ends (error, cancellation, Ctrl-C), no claim is left behind. Counterp
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import inf
 
 from holdfast.errors import BackendUnavailable, LockBusy, Misuse
@@ -41,13 +40,15 @@ LONG_WAIT = 10.0
 """After how long a wait is worth a line in the log, and then again."""
 
 
-@dataclass(slots=True)
 class _Trip:
     """How long this call may take, on the caller's clock."""
 
-    started_at: float
-    give_up_at: float
-    answer_by: float
+    __slots__ = ("answer_by", "give_up_at", "started_at")
+
+    def __init__(self, started_at: float, wait: float | None, call_limit: float) -> None:
+        self.started_at = started_at
+        self.give_up_at = inf if wait is None else started_at + wait
+        self.answer_by = started_at + call_limit  # until the backend has answered once
 
 
 async def acquire(session: Session, order: Order, place: tuple[str, int]) -> LeaseState:
@@ -63,8 +64,7 @@ async def acquire(session: Session, order: Order, place: tuple[str, int]) -> Lea
     curious = session.hub.curious
     if curious:
         session.hub.tell(events.Claimed(order.name, order.wait))
-    give_up_at = inf if order.wait is None else started_at + order.wait
-    trip = _Trip(started_at, give_up_at, started_at + session.call_limit)
+    trip = _Trip(started_at, order.wait, session.call_limit)
     while True:
         state = await _attempt(session, order, trip, place)
         if state is not None:
@@ -73,7 +73,7 @@ async def acquire(session: Session, order: Order, place: tuple[str, int]) -> Lea
                 session.hub.tell(events.Granted(order.name, state.token, waited_for))
             return state
         # The claim ended before its body could start: in line again, behind those who came since.
-        if runtime.now() >= give_up_at:
+        if runtime.now() >= trip.give_up_at:
             raise explain.too_late(session, order)
 
 

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from math import inf
+from typing import NamedTuple
 
 from holdfast.ports import Bell, Push
 from holdfast.rules.messages import Ended, Granted, Notice, Release, Want, Withdraw
-from holdfast.values import Tenure, value
+from holdfast.values import Tenure
 
 REMEMBERED = 10_000
 """How many names' largest tokens a client remembers."""
@@ -107,15 +108,13 @@ class LeaseState:
         return "its deadline passed without a confirmed renewal"
 
 
-@value
-class Handed:
+class Handed(NamedTuple):
     """What a notice said: granted, with a first life that is yet to be confirmed."""
 
     granted: Granted
 
 
-@value
-class Confirmed:
+class Confirmed(NamedTuple):
     """What a reply said: granted, to a question sent at ``asked_at``."""
 
     granted: Granted
@@ -159,8 +158,7 @@ class Ticket:
                 self.bell.ring()
 
 
-@value
-class Chore:
+class Chore(NamedTuple):
     """Something the keeper still has to tell the backend, as long as it can matter."""
 
     request: Release | Withdraw

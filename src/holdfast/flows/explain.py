@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 from holdfast.durations import readable
 from holdfast.errors import BackendUnavailable, LockBusy, Misuse
 from holdfast.flows.book import LeaseState
@@ -34,6 +32,8 @@ def busy(
 
 def tenure(held: Tenure) -> str:
     """Say who holds, since when and until when."""
+    from datetime import UTC, datetime  # only to tell a person
+
     since = datetime.fromtimestamp(held.since, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
     left = f"for {readable(held.expires_in)} more unless renewed"
     return f"{held.holder} since {since} with token {held.token}, {left}"

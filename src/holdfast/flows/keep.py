@@ -7,7 +7,6 @@ the deadline, and only a confirmed reply moves a deadline.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from math import inf
 
 from holdfast.errors import BackendUnavailable
@@ -20,12 +19,12 @@ from holdfast.rules import lease as rule
 from holdfast.rules.messages import Ended, Granted, Item, Renew, Renewed, Reply, Waiting
 
 
-@dataclass(slots=True)
 class Patience:
-    """How often in a row the backend has not answered the keeper."""
+    """How often in a row the backend has not answered the keeper, and when to ask it again."""
 
-    failures: int = 0
-    again_at: float = field(default=-inf)
+    def __init__(self) -> None:
+        self.failures = 0
+        self.again_at = -inf
 
 
 async def turn(session: Session, patience: Patience) -> float:

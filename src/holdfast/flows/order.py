@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import inf
+from typing import NamedTuple
 
 from holdfast.rules.messages import Want
-from holdfast.values import value
 
 
-@value
-class Order:
+class Order(NamedTuple):
     """A name, what is wanted of it, and on which terms."""
 
     name: str
@@ -22,8 +20,8 @@ class Order:
 
     def with_wait(self, wait: float | None) -> Order:
         """Give the same order with another ``wait``."""
-        return self if wait == self.wait else replace(self, wait=wait)
+        return self if wait == self.wait else self._replace(wait=wait)
 
     def with_name(self, name: str) -> Order:
         """Give the same order for another name."""
-        return self if name == self.name else replace(self, name=name)
+        return self if name == self.name else self._replace(name=name)

@@ -7,7 +7,6 @@ blocks. Both share the book.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol
 
 from holdfast.errors import BackendUnavailable, Misuse
@@ -48,19 +47,31 @@ class Minds(Protocol):
         ...
 
 
-@dataclass(slots=True)
 class Session:
     """One client's ports, its book, and who it is."""
 
-    wire: Wire
-    runtime: Runtime
-    book: Book
-    holder: Holder
-    backend: str
-    call_limit: float
-    hub: Tells
-    keeper: Minds
-    new_id: Callable[[], str]
+    def __init__(
+        self,
+        *,
+        wire: Wire,
+        runtime: Runtime,
+        book: Book,
+        holder: Holder,
+        backend: str,
+        call_limit: float,
+        hub: Tells,
+        keeper: Minds,
+        new_id: Callable[[], str],
+    ) -> None:
+        self.wire = wire
+        self.runtime = runtime
+        self.book = book
+        self.holder = holder
+        self.backend = backend
+        self.call_limit = call_limit
+        self.hub = hub
+        self.keeper = keeper
+        self.new_id = new_id
 
     def due(self, at: float) -> None:
         """Make sure that the keeper looks at the book by ``at``."""

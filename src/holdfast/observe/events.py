@@ -6,100 +6,107 @@ happened (often the keeper's), must not block, and what it raises is logged, nev
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol, TypeAlias
 
 from holdfast.values import Tenure
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
-    """What every event says: the name that it is about."""
-
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class Claimed(Event):
+class Claimed(NamedTuple):
     """A claim was sent for the first time."""
 
+    name: str
     wait: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Granted(Event):
+class Granted(NamedTuple):
     """A lease begins."""
 
+    name: str
     token: int
     waited_for: float
 
 
-@dataclass(frozen=True, slots=True)
-class Busy(Event):
+class Busy(NamedTuple):
     """A claim was given up because others hold the name."""
 
+    name: str
     waited_for: float
     holders: tuple[Tenure, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Waited(Event):
+class Waited(NamedTuple):
     """A claim has been waiting for another ten seconds."""
 
+    name: str
     waited_for: float
     holders: tuple[Tenure, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Renewed(Event):
+class Renewed(NamedTuple):
     """A lease was confirmed for longer."""
 
+    name: str
     token: int
     remaining: float
 
 
-@dataclass(frozen=True, slots=True)
-class RenewalUnknown(Event):
+class RenewalUnknown(NamedTuple):
     """A renewal got no answer; it is tried again until the deadline."""
 
+    name: str
     token: int
     remaining: float
     error: str
 
 
-@dataclass(frozen=True, slots=True)
-class Lost(Event):
+class Lost(NamedTuple):
     """A lease ended before it was released."""
 
+    name: str
     token: int
     held_for: float
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Released(Event):
+class Released(NamedTuple):
     """A lease was given back."""
 
+    name: str
     token: int
     held_for: float
 
 
-@dataclass(frozen=True, slots=True)
-class ReleaseFailed(Event):
+class ReleaseFailed(NamedTuple):
     """The backend did not confirm a release; it is tried again, and the lease ends by itself."""
 
+    name: str
     token: int
     held_for: float
     error: str
 
 
-@dataclass(frozen=True, slots=True)
-class Broken(Event):
+class Broken(NamedTuple):
     """This client took a grant away from its holder."""
 
+    name: str
     token: int
     reason: str
     forced: bool
+
+
+Event: TypeAlias = (
+    Claimed
+    | Granted
+    | Busy
+    | Waited
+    | Renewed
+    | RenewalUnknown
+    | Lost
+    | Released
+    | ReleaseFailed
+    | Broken
+)
+"""Anything that happens."""
 
 
 class Observer(Protocol):

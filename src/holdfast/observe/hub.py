@@ -1,12 +1,17 @@
-"""Hands each event to every observer, the log among them; an observer's fault stays its own."""
+"""Hands each event to every observer, the log among them; an observer's fault stays its own.
+
+Logging itself is imported when there is something to log: a program that only wants to start should
+not pay for it.
+"""
 
 from __future__ import annotations
 
-import logging
+import sys
 from collections.abc import Iterable
 
 from holdfast.observe.events import Event, Observer
-from holdfast.observe.logs import complain, log, logger
+
+DEBUG = 10
 
 
 class Hub:
@@ -18,13 +23,25 @@ class Hub:
     @property
     def curious(self) -> bool:
         """Whether anybody wants the everyday events too; if not, they are not even made."""
-        return bool(self._observers) or logger.isEnabledFor(logging.DEBUG)
+        if self._observers:
+            return True
+        logging = sys.modules.get("logging")  # nobody asks for DEBUG without importing it
+        return logging is not None and logging.getLogger("holdfast").isEnabledFor(DEBUG)
 
     def tell(self, event: Event) -> None:
         """Tell everybody."""
+        from holdfast.observe.logs import log
+
         log(event)
         for observer in self._observers:
             try:
                 observer(event)
             except Exception:  # noqa: BLE001 - whatever it is, it must not reach the holder's work
                 complain("the observer %r failed on %r", observer, event)
+
+
+def complain(message: str, *details: object) -> None:
+    """Say in the log that something went wrong beside the work, with its traceback."""
+    from holdfast.observe.logs import logger
+
+    logger.error(message, *details, exc_info=True)

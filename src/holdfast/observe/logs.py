@@ -55,8 +55,3 @@ def held_by(holders: tuple[Tenure, ...]) -> str:
     first = holders[0]
     others = f" and {len(holders) - 1} more" if len(holders) > 1 else ""
     return f"held by {first.holder}{others}"
-
-
-def complain(message: str, *details: object) -> None:
-    """Say that something inside holdfast itself went wrong, with its traceback."""
-    logger.error(message, *details, exc_info=True)  # noqa: LOG014 - called from handlers only

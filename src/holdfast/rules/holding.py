@@ -6,8 +6,10 @@ suits it, together with ``FORMAT``, and gives it back unchanged.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from holdfast.rules.messages import Want
-from holdfast.values import Holder, Kind, value
+from holdfast.values import Holder, Kind
 
 FORMAT = 1
 """The version of the stored form; a reader accepts its own and the one before."""
@@ -16,8 +18,7 @@ IDLE_FOR = 86_400.0
 """A record that nobody touched for this long, and that holds nothing, may be thrown away."""
 
 
-@value
-class Grant:
+class Grant(NamedTuple):
     """A claim that holds until ``ends_at``; ``broken`` says why it may not be renewed."""
 
     claim_id: str
@@ -31,8 +32,7 @@ class Grant:
     broken: str = ""
 
 
-@value
-class Waiter:
+class Waiter(NamedTuple):
     """A claim in the queue, alive until ``patience_until``."""
 
     claim_id: str
@@ -44,8 +44,7 @@ class Waiter:
     joined_at: float
 
 
-@value
-class Record:
+class Record(NamedTuple):
     """All there is to know of one name. ``ended`` is read and written by ``rules.tombstones``."""
 
     name: str

@@ -7,9 +7,9 @@ asker can turn them into points in time without trusting two clocks to agree.
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
-from holdfast.values import Holder, Kind, LockInfo, Tenure, value
+from holdfast.values import Holder, Kind, LockInfo, Tenure
 
 Ending: TypeAlias = Literal["released", "withdrawn", "lapsed", "gone", "broken", "unknown"]
 """How a claim ended. ``gone``: its process died. ``unknown``: this record never heard of it."""
@@ -17,8 +17,7 @@ Ending: TypeAlias = Literal["released", "withdrawn", "lapsed", "gone", "broken",
 Refusal: TypeAlias = Literal["kind", "capacity", "weight", "queue_full"]
 
 
-@value
-class Want:
+class Want(NamedTuple):
     """What a claim asks for, the same however often it is asked."""
 
     kind: Kind
@@ -29,8 +28,7 @@ class Want:
     detached: bool = False
 
 
-@value
-class Claim:
+class Claim(NamedTuple):
     """Hold ``name``; join its queue for ``patience`` seconds, or do not wait at all (0)."""
 
     name: str
@@ -42,8 +40,7 @@ class Claim:
     seen_token: int = 0
 
 
-@value
-class Item:
+class Item(NamedTuple):
     """One claim in a renewal: a lease (with its token) or a waiter (token 0)."""
 
     claim_id: str
@@ -52,40 +49,35 @@ class Item:
     patience: float = 0.0
 
 
-@value
-class Renew:
+class Renew(NamedTuple):
     """Keep these claims on ``name`` alive."""
 
     name: str
     items: tuple[Item, ...]
 
 
-@value
-class Release:
+class Release(NamedTuple):
     """Give the lease back."""
 
     name: str
     claim_id: str
 
 
-@value
-class Withdraw:
+class Withdraw(NamedTuple):
     """End the claim whatever became of it: unknown, waiting or granted."""
 
     name: str
     claim_id: str
 
 
-@value
-class Advance:
+class Advance(NamedTuple):
     """Move the queue on, and say where this claim stands now."""
 
     name: str
     claim_id: str
 
 
-@value
-class Break:
+class Break(NamedTuple):
     """Take the grant with this token away: when its holder lets go, or at once (``force``)."""
 
     name: str
@@ -94,15 +86,13 @@ class Break:
     force: bool = False
 
 
-@value
-class Look:
+class Look(NamedTuple):
     """Show one name."""
 
     name: str
 
 
-@value
-class ListNames:
+class ListNames(NamedTuple):
     """Show every name in use that starts with ``prefix``, after ``after``, at most ``limit``."""
 
     prefix: str
@@ -110,8 +100,7 @@ class ListNames:
     limit: int = 1000
 
 
-@value
-class Granted:
+class Granted(NamedTuple):
     """The claim holds, for ``remaining`` more seconds of the backend's clock."""
 
     claim_id: str
@@ -121,8 +110,7 @@ class Granted:
     slots: tuple[int, ...] = ()
 
 
-@value
-class Waiting:
+class Waiting(NamedTuple):
     """The claim is in the queue; at its head, ``retry_in`` says when asking again may help."""
 
     claim_id: str
@@ -131,16 +119,14 @@ class Waiting:
     holders: tuple[Tenure, ...]
 
 
-@value
-class Busy:
+class Busy(NamedTuple):
     """The claim would not wait and does not hold; these do."""
 
     holders: tuple[Tenure, ...]
     waiters: int
 
 
-@value
-class Ended:
+class Ended(NamedTuple):
     """The claim is over, and how; ``holders`` are those who have the name now."""
 
     claim_id: str
@@ -149,44 +135,38 @@ class Ended:
     holders: tuple[Tenure, ...] = ()
 
 
-@value
-class Refused:
+class Refused(NamedTuple):
     """The claim can never be right as it is."""
 
     why: Refusal
     detail: str
 
 
-@value
-class Renewed:
+class Renewed(NamedTuple):
     """One answer per item, in the items' order."""
 
     answers: tuple[Granted | Waiting | Ended, ...]
 
 
-@value
-class Broke:
+class Broke(NamedTuple):
     """The grant was marked, or taken away at once."""
 
     tenure: Tenure
 
 
-@value
-class NotHeld:
+class NotHeld(NamedTuple):
     """No living grant has that token; these are the ones there are."""
 
     holders: tuple[Tenure, ...]
 
 
-@value
-class Seen:
+class Seen(NamedTuple):
     """The names that were asked for, as they stood at one moment."""
 
     locks: tuple[LockInfo, ...]
 
 
-@value
-class Notice:
+class Notice(NamedTuple):
     """Told to one client's inbox after the write: a claim was granted, or a grant is broken.
 
     ``life`` is how long the grant lives from the moment it was made; ``forced``: it is gone.

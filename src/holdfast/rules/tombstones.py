@@ -1,6 +1,6 @@
 """The ids that ended lately, so that none of them is ever granted again.
 
-Kept as one text, oldest first, each an id, a space, a letter for how, and until which millisecond. A
+Kept as one text, oldest first, each an id, a space, a letter for how, and the last millisecond. A
 name that is taken and given back in a tight loop carries 64 of them in its record, and a text is
 read, searched and written at the speed of the C library, where 64 small objects would cost more
 than the transaction around them.

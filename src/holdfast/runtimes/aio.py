@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import random
+import os
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
@@ -62,7 +62,7 @@ class AioRuntime:
 
     def dice(self) -> float:
         """Throw the dice."""
-        return random.random()  # noqa: S311 - spreads retries, protects nothing
+        return int.from_bytes(os.urandom(4)) / (1 << 32)
 
     def bell(self) -> Bell:
         """Make a bell for this task."""

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import atexit
 import os
-import secrets
-import socket
 import weakref
 from binascii import b2a_base64
 from collections.abc import Callable
@@ -54,8 +52,8 @@ class Engine:
 
     def _start(self) -> None:
         # A client id is never shared: a forked child gets one of its own.
-        host = socket.gethostname()
-        self.holder = holder = Holder(secrets.token_hex(8), host, os.getpid(), self._label)
+        client = os.urandom(8).hex()
+        self.holder = holder = Holder(client, _host_name(), os.getpid(), self._label)
         self.book = book = Book()
         self.keeper = Keeper(
             self.backend,
@@ -120,6 +118,14 @@ class Engine:
 
 
 _inherited: list[object] = []
+
+
+def _host_name() -> str:
+    if hasattr(os, "uname"):
+        return os.uname().nodename
+    import platform  # Windows
+
+    return platform.node()
 
 
 def _new_id() -> str:

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from holdfast.flows.book import Book, Chore
 from holdfast.flows.keep import Patience, turn
 from holdfast.flows.session import Session
-from holdfast.observe.logs import complain
+from holdfast.observe.hub import complain
 from holdfast.ports import Backend, Bell, Ear
 from holdfast.rules.lease import PATIENCE
 from holdfast.rules.messages import Notice, Release, Withdraw

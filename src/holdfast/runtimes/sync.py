@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import random
+import os
 import threading
 import time
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 from holdfast import clock
-from holdfast.observe.logs import complain
+from holdfast.observe.hub import complain
 from holdfast.ports import Bell, Push
 
 T = TypeVar("T")
@@ -58,7 +58,7 @@ class SyncRuntime:
 
     def dice(self) -> float:
         """Throw the dice."""
-        return random.random()  # noqa: S311 - spreads retries, protects nothing
+        return int.from_bytes(os.urandom(4)) / (1 << 32)
 
     def bell(self) -> Bell:
         """Make a bell for this thread."""

@@ -16,7 +16,7 @@ from functools import partial
 from holdfast.backends.sqlite import faults
 from holdfast.backends.sqlite.store import Store
 from holdfast.errors import BackendUnavailable
-from holdfast.observe.logs import complain
+from holdfast.observe.hub import complain
 from holdfast.rules.messages import Reply, Request
 
 Answer = asyncio.Future[list[Reply | BackendUnavailable]]

@@ -10,13 +10,11 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from holdfast.backends.sqlite.aio import AioWire
 from holdfast.backends.sqlite.host import network_type
 from holdfast.backends.sqlite.inbox import Pipe, Tick
 from holdfast.backends.sqlite.store import Store
 from holdfast.backends.sqlite.sync import SyncWire
 from holdfast.errors import BackendUnavailable, Misuse, Unsupported
-from holdfast.observe.logs import logger
 from holdfast.ports import Ear, Wire
 from holdfast.rules.messages import Notice
 from holdfast.settings import Address, default_file
@@ -52,6 +50,8 @@ class SqliteBackend:
 
     def aio_wire(self, holder: Holder) -> Wire:
         """Open the way in for tasks."""
+        from holdfast.backends.sqlite.aio import AioWire  # asyncio only when it is used
+
         return AioWire(self._store(holder))
 
     def ear(self, holder: Holder, deliver: Callable[[Notice], None]) -> Ear:  # noqa: ARG002
@@ -62,6 +62,8 @@ class SqliteBackend:
             return Pipe(_folder(self._inboxes, self._path), holder.client, _access(self._path))
         except OSError as error:
             # Sound, only slower: the rule needs no notices. Said once per client.
+            from holdfast.observe.logs import logger
+
             logger.warning("%s: %s (%s)", self._shown, _NO_PIPES, error.strerror)
             return Tick()
 

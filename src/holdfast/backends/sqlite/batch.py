@@ -10,7 +10,6 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from holdfast import clock
 from holdfast.backends.sqlite import schema
@@ -24,13 +23,15 @@ REMEMBERED = 1024
 """How many names' records one client remembers."""
 
 
-@dataclass(slots=True)
 class Known:
     """A record as it was last seen, at which version, and whether it is likely to be that still."""
 
-    version: int
-    record: Record
-    likely: bool = False
+    __slots__ = ("likely", "record", "version")
+
+    def __init__(self, version: int, record: Record, *, likely: bool) -> None:
+        self.version = version
+        self.record = record
+        self.likely = likely
 
 
 class Memory:
@@ -49,7 +50,7 @@ class Memory:
         """Keep what was read or written."""
         if len(self.known) >= REMEMBERED:
             self.known.clear()
-        self.known[name] = Known(version, record, likely)
+        self.known[name] = Known(version, record, likely=likely)
 
 
 def alone(
@@ -135,7 +136,7 @@ class Batch:
         if known is not None and known.version == row[0]:
             known.likely = True  # nobody else was here since: next time one statement may do
         else:
-            known = Known(row[0], from_row(name, row))
+            known = Known(row[0], from_row(name, row), likely=False)
         self._before[name] = known
         return known.record
 

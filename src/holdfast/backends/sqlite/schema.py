@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 import sqlite3
 
 from holdfast.errors import BackendUnavailable
@@ -91,7 +91,7 @@ def set_up(connection: sqlite3.Connection, boot_id: str, now: float) -> None:
             [
                 ("schema", SCHEMA_VERSION),
                 ("boot", boot_id),
-                ("mark", known.get("mark") or secrets.token_hex(8)),
+                ("mark", known.get("mark") or os.urandom(8).hex()),
             ],
         )
         connection.execute("COMMIT")

@@ -18,7 +18,7 @@ from holdfast.backends.sqlite.gate import gate
 from holdfast.backends.sqlite.host import boot_id
 from holdfast.backends.sqlite.living import Living
 from holdfast.backends.sqlite.sweep import Sweep
-from holdfast.observe.logs import complain
+from holdfast.observe.hub import complain
 from holdfast.rules.messages import ListNames, Look, Notice, Reply, Request
 
 SHORTEST_PAUSE, LONGEST_PAUSE = 0.0001, 0.005

@@ -43,7 +43,7 @@ def measure(scale: Scale) -> list[Figure]:
             REPEATED: bare.repeated_pair(bare.overhear(Path(folder) / "repeated.db")),
             MINIMAL: bare.minimal_pair(Path(folder) / "minimal.db"),
         }
-        rivals = {name: _rate(work, scale.cycles) for name, work in works.items()}
+        rivals = {name: _rate(work, scale.turn_for) for name, work in works.items()}
         rates = interleaved(rivals, scale.rounds)
     return [
         _figure(rates, REUSED, BARE, AIM),
@@ -53,8 +53,8 @@ def measure(scale: Scale) -> list[Figure]:
     ]
 
 
-def _rate(work: Callable[[], None], cycles: int) -> Callable[[], float]:
-    return lambda: per_second(work, cycles)
+def _rate(work: Callable[[], None], seconds: float) -> Callable[[], float]:
+    return lambda: per_second(work, seconds)
 
 
 def _figure(rates: Samples, ours: str, theirs: str, aim: Aim | None) -> Figure:

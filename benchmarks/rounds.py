@@ -39,9 +39,13 @@ def percentile(samples: Sequence[float], percent: int) -> float:
     return quantiles(samples, n=100, method="inclusive")[percent - 1]
 
 
-def per_second(work: Callable[[], object], times: int) -> float:
-    """Do ``work`` that often; give how often a second that is."""
-    started_at = time.perf_counter()
-    for _ in range(times):
+def per_second(work: Callable[[], object], seconds: float) -> float:
+    """Do ``work`` again and again for that long; give how often a second it was done."""
+    started_at = now = time.perf_counter()
+    until = started_at + seconds
+    times = 0
+    while now < until:
         work()
-    return times / (time.perf_counter() - started_at)
+        times += 1
+        now = time.perf_counter()
+    return times / (now - started_at)

@@ -8,13 +8,16 @@ class Scale:
     """The sizes that decide how long a run takes."""
 
     rounds: int
-    cycles: int
-    """In one round: so few that a round is seldom interrupted by other work on the machine."""
+    turn_for: float
+    """How long one rival works in one round: the same for all, so that a busy machine interrupts
+    all alike, and so short that many a turn is not interrupted at all."""
     hand_overs: int
     idle_for: float
     waiters: tuple[int, ...]
     starts: int
 
 
-FULL = Scale(rounds=81, cycles=100, hand_overs=100, idle_for=5.0, waiters=(1, 100, 1000), starts=21)
-QUICK = Scale(rounds=2, cycles=20, hand_overs=3, idle_for=0.5, waiters=(1, 20), starts=2)
+FULL = Scale(
+    rounds=81, turn_for=0.01, hand_overs=100, idle_for=5.0, waiters=(1, 100, 1000), starts=21
+)
+QUICK = Scale(rounds=2, turn_for=0.01, hand_overs=3, idle_for=0.5, waiters=(1, 20), starts=2)

@@ -19,13 +19,14 @@ BARE = "bare"
 
 def measure(scale: Scale) -> list[Figure]:
     """Measure one task and many against the bare pair of one thread."""
+    turn_for = scale.turn_for * 3  # so that a hundred tasks get several cycles each
     with tempfile.TemporaryDirectory(prefix="holdfast-bench-") as folder, asyncio.Runner() as loop:
         client = loop.run(_opened(f"sqlite:///{folder}/ours.db"))
         pair = bare.bare_pair(bare.overhear(Path(folder) / "bare.db"))
         rivals: dict[str, Callable[[], float]] = {
-            "1 task": lambda: loop.run(_rate(client, 1, scale.cycles)),
-            f"{MANY} tasks": lambda: loop.run(_rate(client, MANY, max(1, scale.cycles // 40))),
-            BARE: lambda: per_second(pair, scale.cycles),
+            "1 task": lambda: loop.run(_rate(client, 1, turn_for)),
+            f"{MANY} tasks": lambda: loop.run(_rate(client, MANY, turn_for)),
+            BARE: lambda: per_second(pair, turn_for),
         }
         rates = interleaved(rivals, scale.rounds)
         loop.run(client.close())
@@ -46,15 +47,16 @@ async def _opened(url: str) -> holdfast.AsyncClient:
     return holdfast.AsyncClient(url)
 
 
-async def _rate(client: holdfast.AsyncClient, tasks: int, cycles: int) -> float:
+async def _rate(client: holdfast.AsyncClient, tasks: int, seconds: float) -> float:
     started_at = time.perf_counter()
-    async with asyncio.TaskGroup() as group:
-        for number in range(tasks):
-            group.create_task(_work(client.lock(f"bench:{number}"), cycles))
-    return tasks * cycles / (time.perf_counter() - started_at)
+    works = [_work(client.lock(f"bench:{n}"), started_at + seconds) for n in range(tasks)]
+    cycles = sum(await asyncio.gather(*works))
+    return cycles / (time.perf_counter() - started_at)
 
 
-async def _work(lock: holdfast.AsyncLock, cycles: int) -> None:
-    for _ in range(cycles):
+async def _work(lock: holdfast.AsyncLock, until: float) -> int:
+    cycles = 0
+    while time.perf_counter() < until:
         async with lock:
-            pass
+            cycles += 1
+    return cycles

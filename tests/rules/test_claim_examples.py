@@ -305,7 +305,7 @@ def test_the_queue_has_a_limit() -> None:
     scene.take("ann")
     scene.join("bob")
     (bob,) = scene.record.queue
-    crowd = tuple(replace(bob, claim_id=str(number)) for number in range(QUEUE_LIMIT - 1))
+    crowd = tuple(bob._replace(claim_id=str(number)) for number in range(QUEUE_LIMIT - 1))
     scene.record = scene.record._replace(queue=crowd)
     assert scene.join("cy").position == QUEUE_LIMIT - 1
     refused = scene.claim("dan", patience=60.0)

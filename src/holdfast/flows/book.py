@@ -202,7 +202,10 @@ class Book:
             return
         state = self.leases.get(notice.claim_id)
         if state is not None and state.token == notice.token:
-            if notice.what == "forced":
+            forced = notice.what == "forced"
+            if forced:
                 state.deadline = -inf  # somebody else may be in already
-            state.loss = f"broken: {notice.reason}"
+            state.loss = (
+                f"broken by force: {notice.reason}" if forced else f"broken: {notice.reason}"
+            )
             state.renew_at = -inf  # the keeper looks at it next, and tells

@@ -25,6 +25,8 @@ class TestBreaking:
         await eventually_async(lambda: lease.lost, 3.0, "the loss")
         with pytest.raises(LockLost, match="the host is on fire"):
             lease.check()
+        with pytest.raises(LockLost, match="the host is on fire"):
+            await alice.release(lease)
 
     async def test_it_passes_on_when_the_holder_lets_go(self, world: World) -> None:
         """A broken lock stays with its holder until that acknowledges, then the next gets it."""

@@ -27,15 +27,15 @@ class Pending(Generic[T]):
     """Something that a party has begun; await it for the result."""
 
     def __init__(self, future: asyncio.Future[T], interrupt: Callable[[], None]) -> None:
-        self._future = future
+        self.future = future
         self._interrupt = interrupt
 
     def __await__(self) -> Generator[Any, None, T]:
-        return self._future.__await__()
+        return self.future.__await__()
 
     def done(self) -> bool:
         """Whether it has ended, in whatever way."""
-        return self._future.done()
+        return self.future.done()
 
     def interrupt(self) -> None:
         """Interrupt it where it is now: cancel the task, or throw into the thread."""

@@ -169,12 +169,9 @@ def _work_sync(alice: Party) -> Report:
         token = mine.token
         busy = client.lock("x").try_acquire() is None
         renewed = not mine.wait_lost(0.9)
-    return {
-        "token": token,
-        "x_is_busy": busy,
-        "renewed": renewed,
-        "free_after": not client.show("y").held,
-    }
+    seen = client.show("y")
+    client.close()
+    return {"token": token, "x_is_busy": busy, "renewed": renewed, "free_after": not seen.held}
 
 
 async def _work(alice: Party) -> Report:
@@ -184,6 +181,7 @@ async def _work(alice: Party) -> Report:
         busy = await client.lock("x").try_acquire() is None
         renewed = not await mine.wait_lost(0.9)
     seen = await client.show("y")
+    await client.close()
     return {"token": token, "x_is_busy": busy, "renewed": renewed, "free_after": not seen.held}
 
 
@@ -196,12 +194,12 @@ def _outlive(world: World, alice: Party, ready: int, go: int) -> Any:
         os.read(go, 1)
 
     async def in_task() -> Report:
-        async with client.lock("y", **terms) as lease:
+        async with client, client.lock("y", **terms) as lease:
             await asyncio.to_thread(wait)
             return {"held": lease.held}
 
     def in_thread() -> Report:
-        with client.lock("y", **terms) as lease:
+        with client, client.lock("y", **terms) as lease:
             wait()
             return {"held": lease.held}
 

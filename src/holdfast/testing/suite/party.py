@@ -45,7 +45,9 @@ class Stay:
 
     async def ended(self, within: float = 10.0) -> None:
         """Wait until the body has ended without being told to, and raise what came out."""
-        await asyncio.wait_for(asyncio.shield(_awaited(self._body)), within)
+        await asyncio.wait([self._body.future], timeout=within)
+        assert self._body.done(), f"the body is still inside after {within:g} s"
+        await self._body
 
     def interrupt(self) -> None:
         """Let somebody else cancel, or interrupt, the body."""
@@ -178,11 +180,11 @@ class _Visit:
     async def begin(self) -> Stay:
         sync = all(isinstance(lock, Lock) for lock in self._locks)
         body: Pending[None] = self._crank.start(self._in_thread if sync else self._in_task)
-        ended = asyncio.ensure_future(_awaited(body))
-        await asyncio.wait([self._entered, ended], return_when=asyncio.FIRST_COMPLETED)
+        either = [self._entered, body.future]
+        await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
         if not self._entered.done():
             self._entered.cancel()
-            await ended  # it never got in: this raises why
+            await body  # it never got in: this raises why
         door = self._thread_door.set if sync else self._task_door.set
         self._stay = Stay(self._entered.result(), body, door)
         return self._stay
@@ -210,6 +212,3 @@ class _Visit:
         if self._stay is not None and self._stay.error is not None:
             raise self._stay.error
 
-
-async def _awaited(pending: Pending[T]) -> T:
-    return await pending

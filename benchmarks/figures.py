@@ -9,7 +9,7 @@ import os
 import platform
 import sqlite3
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -118,7 +118,7 @@ def table(figures: Sequence[Figure]) -> str:
     )
 
 
-def machine() -> dict[str, object]:
+def machine() -> Mapping[str, object]:
     """Say what the figures were taken on: they mean little beside those of another machine."""
     return {
         "date": time.strftime("%Y-%m-%d"),
@@ -131,7 +131,12 @@ def machine() -> dict[str, object]:
     }
 
 
-def record(file: Path, figures: Sequence[Figure]) -> None:
-    """Write the figures down."""
-    content = {"machine": machine(), "figures": [figure.as_json() for figure in figures]}
+def is_busy() -> bool:
+    """Whether more wants to run than there are processors, seen over the last minute."""
+    return os.getloadavg()[0] > (os.cpu_count() or 1)
+
+
+def record(file: Path, machine: Mapping[str, object], figures: Sequence[Figure]) -> None:
+    """Write the figures down, and what they were taken on."""
+    content = {"machine": machine, "figures": [figure.as_json() for figure in figures]}
     file.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", "utf-8")

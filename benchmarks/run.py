@@ -8,7 +8,7 @@ import argparse
 import sys
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from benchmarks import command, figures, hand_over, idle_waiters, importing, lock_cycle, task_cycle
@@ -35,23 +35,32 @@ def main() -> int:
     if unknown := set(args.workload) - set(WORKLOADS):
         parser.error(f"there is no workload {', '.join(sorted(unknown))}")
     started_at = time.monotonic()
-    found: list[Figure] = []
-    failed: list[str] = []
-    for name in args.workload or WORKLOADS:
-        print(f"measuring {name} …", file=sys.stderr, flush=True)
-        try:
-            found += WORKLOADS[name](QUICK if args.quick else FULL)
-        except Exception:  # noqa: BLE001 - whatever it is, the others can still be measured
-            traceback.print_exc()
-            failed.append(name)
+    machine = figures.machine()
+    found, failed = measured(args.workload or WORKLOADS, QUICK if args.quick else FULL)
     print(figures.table(found))
-    about = ", ".join(f"{key} {value}" for key, value in figures.machine().items())
+    about = ", ".join(f"{key} {value}" for key, value in machine.items())
     print(f"\n{about}; took {time.monotonic() - started_at:.0f} s")
+    if figures.is_busy():
+        print("this machine does other work too: trust the ratios, not the spans of time")
     if failed:
         print(f"not measured: {', '.join(failed)}")
     if args.json:
-        figures.record(args.json, found)
+        figures.record(args.json, machine, found)
     return 1 if failed else 0
+
+
+def measured(names: Iterable[str], scale: Scale) -> tuple[list[Figure], list[str]]:
+    """Measure these workloads; give the figures, and the names of those that failed."""
+    found: list[Figure] = []
+    failed: list[str] = []
+    for name in names:
+        print(f"measuring {name} …", file=sys.stderr, flush=True)
+        try:
+            found += WORKLOADS[name](scale)
+        except Exception:  # noqa: BLE001 - whatever it is, the others can still be measured
+            traceback.print_exc()
+            failed.append(name)
+    return found, failed
 
 
 if __name__ == "__main__":

@@ -19,14 +19,13 @@ BARE = "bare"
 
 def measure(scale: Scale) -> list[Figure]:
     """Measure one task and many against the bare pair of one thread."""
-    turn_for = scale.turn_for * 3  # so that a hundred tasks get several cycles each
     with tempfile.TemporaryDirectory(prefix="holdfast-bench-") as folder, asyncio.Runner() as loop:
         client = loop.run(_opened(f"sqlite:///{folder}/ours.db"))
         pair = bare.bare_pair(bare.overhear(Path(folder) / "bare.db"))
         rivals: dict[str, Callable[[], float]] = {
-            "1 task": lambda: loop.run(_rate(client, 1, turn_for)),
-            f"{MANY} tasks": lambda: loop.run(_rate(client, MANY, turn_for)),
-            BARE: lambda: per_second(pair, turn_for),
+            "1 task": lambda: loop.run(_rate(client, 1, scale.turn_for)),
+            f"{MANY} tasks": lambda: loop.run(_rate(client, MANY, scale.turn_for)),
+            BARE: lambda: per_second(pair, scale.turn_for),
         }
         rates = interleaved(rivals, scale.rounds)
         loop.run(client.close())

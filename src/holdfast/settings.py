@@ -23,6 +23,16 @@ class Address(NamedTuple):
     shown: str
     url: str
     options: Mapping[str, str]
+    given: bool
+
+    def command(self, name: str) -> str:
+        """Give the command that shows ``name`` here; in memory only Python can look."""
+        if self.scheme == "memory":
+            return f"client.show({name!r})"
+        import shlex  # only to tell a person
+
+        where = f" --url {shlex.quote(self.shown)}" if self.given else ""
+        return f"holdfast show {shlex.quote(name)}{where}"
 
     def __repr__(self) -> str:
         return f"<Address {self.shown}>"
@@ -37,11 +47,11 @@ class Address(NamedTuple):
 
     def refuse_unknown(self, known: Iterable[str]) -> None:
         """Refuse options that the backend does not know, naming the nearest that it does."""
-        import difflib  # only to help with a mistake
-
         names = sorted(known)
         for name in self.options:
             if name not in names:
+                import difflib  # only to help with a mistake
+
                 near = difflib.get_close_matches(name, names, 1)
                 hint = f"did you mean {near[0]!r}?" if near else f"known are: {', '.join(names)}"
                 raise Misuse(f"unknown option {name!r} in {self.shown}; {hint}")
@@ -49,15 +59,14 @@ class Address(NamedTuple):
 
 def address(url: object) -> Address:
     """Read ``url``, or ``$HOLDFAST_URL``, or take the embedded default."""
-    if url is None:
-        url = os.environ.get(URL_VARIABLE) or None
-    if url is None:
-        return _of(f"sqlite:///{default_file()}")
+    given = url is not None
+    if not given:
+        url = os.environ.get(URL_VARIABLE) or f"sqlite:///{default_file()}"
     if not isinstance(url, str) or "://" not in url:
         raise Misuse(
             f"{url!r} is not a backend URL; write one like 'sqlite:///locks.db' or 'memory://'"
         )
-    return _of(url)
+    return _of(url, given=given)
 
 
 def default_file() -> Path:
@@ -71,7 +80,7 @@ def default_file() -> Path:
     return state / "holdfast" / "holdfast.db"
 
 
-def _of(url: str) -> Address:
+def _of(url: str, *, given: bool) -> Address:
     from urllib.parse import parse_qsl, unquote, urlsplit  # a client needs it, an import does not
 
     scheme, _, rest = url.partition("://")
@@ -85,4 +94,5 @@ def _of(url: str) -> Address:
     if at:
         user = user.partition(":")[0] + ":***" if ":" in user else user
     shown = f"{scheme}://{user}{at}{host}{parts.path}"
-    return Address(scheme.lower(), unquote(parts.netloc + parts.path), shown, url, options)
+    place = unquote(parts.netloc + parts.path)
+    return Address(scheme.lower(), place, shown, url, options, given)

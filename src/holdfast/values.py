@@ -1,9 +1,9 @@
 """The nouns that every room shares and that users meet: who holds what, since when, for how long.
 
-Only plain, frozen values live here: no clock, no I/O, no decision. They are named tuples and not
-dataclasses, here and in ``rules``: a program that only wants to start pays for every class (0005).
- A claim's id never appears in
-any of them: whoever knows it can release the lease (DESIGN: words), so these are safe to show.
+Only plain, frozen values live here: no clock, no I/O, no decision. A claim's id never appears in
+any of them: whoever knows it can release the lease, so these are safe to show. They are named
+tuples and not dataclasses, here and in ``rules``: every program that imports holdfast pays for
+making each class (decision 0005).
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
 T = TypeVar("T")
-
 
 Kind: TypeAlias = Literal["lock", "rwlock", "semaphore", "lead"]
 """What a name is used as; one name cannot be two kinds at once."""
@@ -50,6 +49,7 @@ class Tenure(NamedTuple):
     metadata: str = ""
     slots: tuple[int, ...] = ()
     broken: str = ""
+    detached: bool = False
 
     def as_json(self) -> dict[str, Json]:
         """Give the grant as the CLI prints it with ``--json``."""
@@ -63,6 +63,7 @@ class Tenure(NamedTuple):
             "metadata": loaded(self.metadata),
             "slots": list(self.slots),
             "broken": self.broken or None,
+            "detached": self.detached,
         }
 
 
@@ -136,7 +137,7 @@ class Capabilities(NamedTuple):
     wakeup: Literal["push", "tick"]
     notices_crash: bool
     min_ttl: float
-    kinds: tuple[Kind, ...] = ("lock", "rwlock", "semaphore", "lead")
+    kinds: tuple[Kind, ...] = ("lock",)
     notes: tuple[str, ...] = ()
 
 

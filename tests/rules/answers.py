@@ -27,7 +27,7 @@ from holdfast.rules.messages import (
 )
 from holdfast.values import QUEUE_LIMIT, Place, Tenure
 from tests.rules.ledger import Ledger, endings
-from tests.rules.scene import Moment, grants_of, waiters_of
+from tests.rules.scene import Moment, grants_of, typed, waiters_of
 
 SHOWN = 8
 
@@ -39,10 +39,10 @@ def every_answer_is_true(moment: Moment, ledger: Ledger) -> None:
         case Claim():
             _claim_is_answered(moment, ledger, request)
         case Advance() | Release() | Withdraw():
-            assert reply == _standing(moment, ledger, request.claim_id)
+            assert typed(reply) == typed(_standing(moment, ledger, request.claim_id))
         case Renew():
             expected = tuple(_renewed(moment, ledger, item) for item in request.items)
-            assert reply == Renewed(expected)
+            assert typed(reply) == typed(Renewed(expected))
         case Break():
             _break_is_answered(moment, request)
         case Look():
@@ -53,7 +53,7 @@ def _claim_is_answered(moment: Moment, ledger: Ledger, claim: Claim) -> None:
     after, reply, want = moment.after, moment.reply, claim.want
     granted, waiting = grants_of(after), waiters_of(after)
     if claim.claim_id in granted or claim.claim_id in waiting or claim.claim_id in ledger.graves:
-        assert reply == _standing(moment, ledger, claim.claim_id)
+        assert typed(reply) == typed(_standing(moment, ledger, claim.claim_id))
         return
     why = None
     if want.weight > want.capacity:
@@ -68,7 +68,7 @@ def _claim_is_answered(moment: Moment, ledger: Ledger, claim: Claim) -> None:
         assert reply.why != "queue_full" or len(after.queue) == QUEUE_LIMIT
         return
     assert why is None
-    assert reply == Busy(_shown(moment), len(after.queue))
+    assert typed(reply) == typed(Busy(_shown(moment), len(after.queue)))
     free = after.capacity - sum(grant.want.weight for grant in after.grants)
     living = any(waiter.inbox not in moment.closed for waiter in after.queue)
     assert claim.patience == 0
@@ -79,9 +79,9 @@ def _break_is_answered(moment: Moment, request: Break) -> None:
     had_ended = {one for one, how in endings(moment).items() if how != "broken"}
     for grant in moment.before.grants:
         if grant.token == request.token and grant.claim_id not in had_ended:
-            assert moment.reply == Broke(_tenure(grant, moment.now, request.reason))
+            assert typed(moment.reply) == typed(Broke(_tenure(grant, moment.now, request.reason)))
             return
-    assert moment.reply == NotHeld(_shown(moment))
+    assert typed(moment.reply) == typed(NotHeld(_shown(moment)))
 
 
 def _look_is_answered(moment: Moment) -> None:

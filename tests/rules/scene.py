@@ -47,8 +47,6 @@ class Moment(NamedTuple):
     after: Record
     reply: Reply
     notices: tuple[Notice, ...]
-    untouched: bool
-    """Whether the record that went in is still what it was."""
 
     def __str__(self) -> str:
         news = f", told {self.notices}" if self.notices else ""
@@ -73,10 +71,10 @@ class Scene:
     def ask(self, request: NameRequest) -> Moment:
         """Take one step; ``record`` and ``notices`` show afterwards what it made."""
         before, closed, gone = self.record, frozenset(self.closed), frozenset(self.gone)
-        now, mint, seal = self.now, self.mint, hash(before)
+        now, mint = self.now, self.mint
         made = step(before, request, now, mint, closed, gone)
         self.record, self.notices = made.record, made.notices
-        return Moment(before, request, now, mint, closed, gone, *made, hash(before) == seal)
+        return Moment(before, request, now, mint, closed, gone, *made)
 
     def claim(
         self,
@@ -163,6 +161,12 @@ def grants_of(record: Record) -> dict[str, Grant]:
 def waiters_of(record: Record) -> dict[str, Waiter]:
     """Give the waiters by claim id, in the order of the queue."""
     return {waiter.claim_id: waiter for waiter in record.queue}
+
+
+def typed(reply: Reply) -> tuple[object, ...]:
+    """Give a reply with its type: to ``==`` named tuples of different types may be the same."""
+    answers = reply.answers if isinstance(reply, Renewed) else ()
+    return (type(reply), *map(type, answers), reply)
 
 
 def asking(request: NameRequest) -> frozenset[str]:

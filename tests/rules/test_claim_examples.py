@@ -5,7 +5,6 @@ Read it from top to bottom. What becomes of a grant is in ``test_lease_examples`
 
 from __future__ import annotations
 
-
 import pytest
 
 from holdfast.rules.holding import Record

@@ -57,6 +57,7 @@ def test_a_name_used_as_several_kinds_keeps_every_promise(history: History) -> N
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(0)
 @pytest.mark.parametrize("theme", THEMES)
 def test_long_lives_keep_every_promise(theme: Theme) -> None:
     """Long histories keep all promises too."""

@@ -52,6 +52,7 @@ class _ClientFace:
             label=checked_label(holder),
             call_limit=positive(call_limit, "call_limit"),
             hub=Hub(observers),
+            command=self._address.command,
         )
         # When a client is collected its leases were too: tidy up without waiting for anything.
         finalizer = weakref.finalize(self, self._engine.abandon)

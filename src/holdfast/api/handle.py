@@ -88,7 +88,7 @@ def renew_handle(client: Client, handle: Handle, ttl: Duration | None = None) ->
         case Granted():
             return answer.remaining
         case Ended():
-            raise _lost(handle, answer)
+            raise _lost(client, handle, answer)
         case _:
             raise BackendUnavailable(f"unexpected answer ({type(answer).__name__})")
 
@@ -97,7 +97,7 @@ def release_handle(client: Client, handle: Handle) -> None:
     """Give the lease back; ``LockLost`` if it had ended before. Repeating it is harmless."""
     reply = _asked(client, Release(handle.name, handle.claim_id))
     if isinstance(reply, Ended) and reply.how != "released":
-        raise _lost(handle, reply)
+        raise _lost(client, handle, reply)
 
 
 def _asked(client: Client, request: Renew | Release) -> Reply:
@@ -106,11 +106,11 @@ def _asked(client: Client, request: Renew | Release) -> Reply:
     return reply
 
 
-def _lost(handle: Handle, answer: Ended) -> LockLost:
+def _lost(client: Client, handle: Handle, answer: Ended) -> LockLost:
     name, reason = printable(handle.name), answer.reason or answer.how
     return LockLost(
         f"the lease on {name!r} (token {handle.token}) is over: {printable(reason)}."
-        f" `holdfast show {name}` tells who has it now.",
+        f" {client._engine.session.look(handle.name)} tells who has it now.",  # noqa: SLF001
         name=handle.name,
         token=handle.token,
         reason=reason,

@@ -12,7 +12,7 @@ from holdfast.api.checks import checked_ttl, checked_wait
 from holdfast.durations import Duration, seconds
 from holdfast.flows.book import Chore, LeaseState
 from holdfast.flows.extend import extend
-from holdfast.flows.lose import lost_error
+from holdfast.flows.lose import lost_error, short_error
 from holdfast.flows.release import release
 from holdfast.flows.wait_lost import wait_lost
 from holdfast.rules.messages import Release
@@ -91,8 +91,11 @@ class _LeaseFace:
         """
         state = self._state
         margin = 0.0 if at_least == 0 else seconds(at_least, "at_least")
-        if not state.holds(self._engine.session.runtime.now() + margin):
-            raise lost_error(state)
+        now = self._engine.session.runtime.now()
+        if not state.holds(now):
+            raise lost_error(self._engine.session, state)
+        if not state.holds(now + margin):
+            raise short_error(state, state.deadline - now, margin)
 
     def on_lost(self, callback: Callable[[], object]) -> None:
         """Call ``callback`` when the lease is lost; at once if it is lost already."""
@@ -115,7 +118,7 @@ class _LeaseFace:
         state = self._state
         if state.loss and not state.complained and self._on_loss != "flag":
             state.complained = True
-            raise lost_error(state)
+            raise lost_error(self._engine.session, state)
 
     def __repr__(self) -> str:
         now = self._engine.session.runtime.now()

@@ -106,7 +106,7 @@ class Lock(_LockFace):
         if self._on_loss == "stop":
             from holdfast.runtimes.stop import ThreadStop
 
-            stop = ThreadStop(lease._state)  # noqa: SLF001 - the lease is ours
+            stop = ThreadStop(self._engine.session, lease._state)  # noqa: SLF001 - the lease is ours
             lease.on_lost(stop.fire)
         self._push((lease, stop))
         return lease
@@ -190,7 +190,7 @@ class AsyncLock(_LockFace):
         stopped = stop is not None and stop.disarm(error)
         await release(self._engine.session, lease._state)  # noqa: SLF001 - the lease is ours
         if stopped:
-            raise lost_error(lease._state) from None  # noqa: SLF001
+            raise lost_error(self._engine.session, lease._state) from None  # noqa: SLF001
         if error is None:
             lease._complain()  # noqa: SLF001
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import signal
 import sys
+import warnings
 from collections.abc import Sequence
 from importlib import import_module
 from typing import cast
@@ -68,6 +69,8 @@ def app() -> None:
 
 def serve(args: Sequence[str]) -> int:
     """Run one command line; give its exit code."""
+    if not sys.warnoptions:  # they are for programmers, and an interrupted call may leave some
+        warnings.simplefilter("ignore")
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a name may be in any script
     try:

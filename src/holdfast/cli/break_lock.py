@@ -20,7 +20,9 @@ from holdfast.values import printable
     required=True,
     help="The token that `holdfast show` names; another one is refused (1).",
 )
-@click.option("--reason", metavar="TEXT", required=True, help="Why; its holder is told.")
+@click.option(
+    "--reason", type=options.text, metavar="TEXT", required=True, help="Why; its holder is told."
+)
 @click.option("--force", is_flag=True, help="Pass it on at once, although it may still be in use.")
 @options.as_json
 @options.url

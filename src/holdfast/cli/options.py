@@ -38,8 +38,18 @@ def _number(text: str | float) -> str | float:
         return text
 
 
+def text(value: str) -> str:
+    """Refuse what is not text: arguments are bytes, and a backend keeps them as UTF-8."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise click.BadParameter("it is not valid UTF-8.") from None
+    return value
+
+
 url = click.option(
     "--url",
+    type=text,
     metavar="URL",
     help="Where the locks live; otherwise $HOLDFAST_URL, otherwise a file of your own.",
 )
@@ -51,9 +61,11 @@ ttl = click.option(
     default=10.0,
     help="How long the lease lives without renewal.  [default: 10s]",
 )
-label = click.option("--label", metavar="TEXT", help="What others see as the holder's name.")
+label = click.option(
+    "--label", type=text, metavar="TEXT", help="What others see as the holder's name."
+)
 name = click.argument("name", metavar="NAME")
-prefix = click.argument("prefix", metavar="[PREFIX]", default="")
+prefix = click.argument("prefix", type=text, metavar="[PREFIX]", default="")
 handle = click.argument("text", metavar="HANDLE")
 
 

@@ -83,6 +83,8 @@ def command(
                 with inbox.interrupting():
                     lease = lock.acquire()
                 with lease, _inheritable(client.lifeline()) as stage.keep_open:
+                    if lease.remaining < life * FULL:
+                        lease.extend(ttl)
                     code = _under(lease, life, unless, command, stage)
                 return codes.LOST if lease.lost else code
         except LockBusy as error:
@@ -99,8 +101,6 @@ def _under(
     lease: Lease, life: float, unless: str | None, command: Sequence[str], stage: Stage
 ) -> int:
     """Run ``command`` under ``lease``, whose full life is ``life``; give the exit code."""
-    if lease.remaining < life * FULL:
-        lease.extend(life)
     lease.on_lost(stage.inbox.ring)
     tether = LeaseTether(lease, life)
     if unless is not None and stage.ask(unless, tether):

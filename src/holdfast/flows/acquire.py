@@ -148,7 +148,7 @@ async def _ask(session: Session, order: Order, ticket: Ticket, trip: _Trip) -> O
         case Busy():
             raise explain.busy(session, order, trip.started_at, reply.holders)
         case Refused():
-            raise explain.refused(order, reply)
+            raise explain.refused(session, order, reply)
         case _:
             raise explain.nonsense(session, reply)
 
@@ -232,7 +232,8 @@ def _begin(
     runtime, book, want = session.runtime, session.book, order.want
     now = runtime.now()
     stop_at = now + order.max_hold
-    renew_at = rule.next_renewal(now, want.ttl) if order.renew else inf
+    renews = order.renew and want.ttl < order.max_hold
+    renew_at = rule.next_renewal(now, want.ttl) if renews else inf
     state = LeaseState(
         order.name,
         granted,

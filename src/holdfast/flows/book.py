@@ -25,6 +25,7 @@ class LeaseState:
 
     __slots__ = (
         "__weakref__",
+        "at_limit",
         "claim_id",
         "complained",
         "count",
@@ -76,6 +77,7 @@ class LeaseState:
         self.wants_renewal = wants_renewal
         self.started_at = started_at
         self.stop_at = stop_at  # max_hold: not renewed beyond it
+        self.at_limit = want.ttl >= stop_at - started_at  # it lives until then, and no longer
         self.push = push
         self.owner = owner
         self.place = place
@@ -101,7 +103,7 @@ class LeaseState:
 
     def why_over(self) -> str:
         """Say why the deadline was reached."""
-        if self.deadline >= self.stop_at:
+        if self.at_limit:
             return "max_hold is over"
         if not self.wants_renewal:
             return "its ttl is over and it was taken with renew=False"

@@ -23,7 +23,7 @@ def busy(
     who = "; ".join(tenure(held) for held in holders) or "nobody right now, but others are in line"
     waited = f" after waiting {readable(waited_for)}" if order.wait else ""
     return LockBusy(
-        f"{name!r} is busy{waited}: held by {who}. `holdfast show {name}` shows more.",
+        f"{name!r} is busy{waited}: held by {who}. {session.look(order.name)} shows more.",
         name=order.name,
         holders=holders,
         waited_for=waited_for,
@@ -69,12 +69,13 @@ def self_deadlock(order: Order, mine: LeaseState) -> Misuse:
     )
 
 
-def refused(order: Order, reply: Refused) -> Misuse:
+def refused(session: Session, order: Order, reply: Refused) -> Misuse:
     """Say that the rule refused the claim for good."""
     name = printable(order.name)
     return Misuse(
         f"{name!r} cannot be claimed like this: {reply.detail}. "
-        f"Use another name, or the same terms everywhere; `holdfast show {name}` shows who uses it."
+        f"Use another name, or the same terms everywhere; {session.look(order.name)} shows who uses"
+        " it."
     )
 
 

@@ -17,7 +17,7 @@ async def extend(session: Session, state: LeaseState, ttl: float) -> None:
     """
     now = session.runtime.now()
     if not state.holds(now):
-        raise lost_error(state)
+        raise lost_error(session, state)
     item = Item(state.claim_id, state.token, min(ttl, state.stop_at - now))
     by = now + min(session.call_limit, state.deadline - now)
     reply, asked_at = await ask_until(session, Renew(state.name, (item,)), by)
@@ -27,12 +27,13 @@ async def extend(session: Session, state: LeaseState, ttl: float) -> None:
             confirmed = rule.deadline(asked_at, answer.remaining)
             state.ttl = ttl
             state.deadline = min(max(state.deadline, confirmed), state.stop_at)
-            if state.wants_renewal:
+            state.at_limit = asked_at + item.ttl >= state.stop_at
+            if state.wants_renewal and not state.at_limit:
                 state.renew_at = rule.next_renewal(asked_at, ttl)
                 session.due(state.renew_at)
         case Ended():
             lose(session, state, answer.reason or f"the backend has ended it ({answer.how})")
-            raise lost_error(state)
+            raise lost_error(session, state)
         case _:
             raise BackendUnavailable(
                 f"{session.backend} gave an unexpected answer ({type(answer).__name__})",

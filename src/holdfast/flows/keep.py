@@ -141,8 +141,9 @@ def _settle_lease(
         case Granted():
             confirmed = rule.deadline(asked_at, answer.remaining)
             state.deadline = min(max(state.deadline, confirmed), state.stop_at)
+            state.at_limit = asked_at + item.ttl >= state.stop_at
             again_at = rule.next_renewal(asked_at, item.ttl)
-            state.renew_at = again_at if state.wants_renewal and again_at < state.stop_at else inf
+            state.renew_at = again_at if state.wants_renewal and not state.at_limit else inf
             if session.hub.curious:
                 left = state.deadline - now
                 session.hub.tell(events.Renewed(state.name, state.token, left))

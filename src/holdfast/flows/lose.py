@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from holdfast.durations import readable
 from holdfast.errors import LockLost
 from holdfast.flows.book import LeaseState
 from holdfast.flows.session import Session
@@ -30,13 +31,25 @@ def disown(session: Session, state: LeaseState) -> None:
         del session.book.owned[key]
 
 
-def lost_error(state: LeaseState) -> LockLost:
+def lost_error(session: Session, state: LeaseState) -> LockLost:
     """Make the error that tells a caller of the loss."""
     name, reason = printable(state.name), state.why_lost()
     return LockLost(
         f"the lease on {name!r} (token {state.token}) is lost: {printable(reason)}. "
-        f"Stop the work it protected; `holdfast show {name}` tells who has it now.",
+        f"Stop the work it protected; {session.look(state.name)} tells who has it now.",
         name=state.name,
         token=state.token,
         reason=reason,
+    )
+
+
+def short_error(state: LeaseState, left: float, wanted: float) -> LockLost:
+    """Make the error for a lease that is good, but not for as long as the caller needs it."""
+    return LockLost(
+        f"the lease on {printable(state.name)!r} (token {state.token}) is good for"
+        f" {readable(left)} more, not for {readable(wanted)}. Do not start what takes that long;"
+        " extend() it first.",
+        name=state.name,
+        token=state.token,
+        reason=f"only {readable(left)} left",
     )

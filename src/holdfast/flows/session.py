@@ -15,7 +15,7 @@ from holdfast.observe.events import Event
 from holdfast.ports import Runtime, Wire
 from holdfast.rules import backoff
 from holdfast.rules.messages import Release, Reply, Request, Withdraw
-from holdfast.values import Holder
+from holdfast.values import Holder, printable
 
 
 class Tells(Protocol):
@@ -62,6 +62,7 @@ class Session:
         hub: Tells,
         keeper: Minds,
         new_id: Callable[[], str],
+        command: Callable[[str], str],
     ) -> None:
         self.wire = wire
         self.runtime = runtime
@@ -72,6 +73,11 @@ class Session:
         self.hub = hub
         self.keeper = keeper
         self.new_id = new_id
+        self._command = command
+
+    def look(self, name: str) -> str:
+        """Name the command that shows more of ``name``, for an error's last words."""
+        return f"`{self._command(printable(name))}`"
 
     def due(self, at: float) -> None:
         """Make sure that the keeper looks at the book by ``at``."""

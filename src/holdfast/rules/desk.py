@@ -236,6 +236,7 @@ class Desk:
             metadata=grant.want.metadata,
             slots=grant.slots,
             broken=grant.broken,
+            detached=grant.want.detached,
         )
 
     def _free_slots(self, weight: int) -> tuple[int, ...]:

@@ -39,9 +39,11 @@ class Engine:
         label: str,
         call_limit: float,
         hub: Tells,
+        command: Callable[[str], str],
     ) -> None:
         self.backend = backend
         self.hub = hub
+        self._command = command
         self.call_limit = call_limit
         self._runtime = runtime
         self._open_wire = open_wire
@@ -74,6 +76,7 @@ class Engine:
             hub=self.hub,
             keeper=keeper,
             new_id=_new_id,
+            command=self._command,
         )
 
     async def close(self) -> None:

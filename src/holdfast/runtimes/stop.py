@@ -13,12 +13,14 @@ import threading
 from holdfast.errors import LockLost
 from holdfast.flows.book import LeaseState
 from holdfast.flows.lose import lost_error
+from holdfast.flows.session import Session
 
 
 class ThreadStop:
     """Interrupts the holding thread at its next bytecode; a blocking call is waited out first."""
 
-    def __init__(self, state: LeaseState) -> None:
+    def __init__(self, session: Session, state: LeaseState) -> None:
+        self._session = session
         self._state = state
         self._thread = ctypes.c_ulong(threading.get_ident())
         self._guard = threading.Lock()
@@ -30,7 +32,7 @@ class ThreadStop:
         with self._guard:
             if self._inside:
                 self._sent = True
-                error = ctypes.py_object(_thrown(self._state))
+                error = ctypes.py_object(_thrown(lost_error(self._session, self._state)))
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(self._thread, error)
 
     def disarm(self) -> None:
@@ -41,9 +43,8 @@ class ThreadStop:
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(self._thread, None)
 
 
-def _thrown(state: LeaseState) -> type[LockLost]:
+def _thrown(told: LockLost) -> type[LockLost]:
     """Make a class whose instances tell this loss: a thread can only be sent a class."""
-    told = lost_error(state)
 
     class Thrown(LockLost):
         def __init__(self, *_: object) -> None:

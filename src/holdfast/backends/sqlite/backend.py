@@ -105,7 +105,7 @@ def _path(address: Address) -> Path:
         raise Misuse(f"{address.shown}: a path begins with three slashes: sqlite:///{place}")
     path = Path(place[1:]).expanduser().absolute()
     if path.is_dir():
-        raise Misuse(f"{address.shown} is a folder; name a file in it, like {place}/locks.db")
+        raise Misuse(f"{address.shown} is a folder; name a file in it: {address.shown}/locks.db")
     return path
 
 
@@ -122,5 +122,7 @@ def _folder(inboxes: Path, path: Path) -> Path:
     if not inboxes.is_dir():
         inboxes.mkdir(exist_ok=True)
         if access is not None:
-            inboxes.chmod(access | (access & 0o444) >> 2 | (access & 0o222) >> 1)
+            enter = (access & 0o444) >> 2 | (access & 0o222) >> 1
+            special = inboxes.stat().st_mode & 0o7000  # a group's folder stays one
+            inboxes.chmod(special | access | enter)
     return inboxes

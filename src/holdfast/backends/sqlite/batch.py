@@ -11,8 +11,7 @@ import sqlite3
 import time
 from collections.abc import Callable
 
-from holdfast import clock
-from holdfast.backends.sqlite import schema
+from holdfast.backends.sqlite import lease_clock, schema
 from holdfast.backends.sqlite.codec import Row, from_row, to_row
 from holdfast.backends.sqlite.living import Living
 from holdfast.rules.claim import step, view
@@ -65,7 +64,7 @@ def alone(
     if known is None or not known.likely or isinstance(request, Look):
         return None
     before = known.record
-    now = clock.now()
+    now = lease_clock.now()
     gone = () if before.idle else memory.living.gone(before, now)
     after, reply, notices = step(before, request, now, time.time_ns() // 1000, gone, gone)
     if after is before:

@@ -31,6 +31,23 @@ NETWORK_TYPES = frozenset(
 )
 
 
+def boot_offset(offsets: str | None = None) -> float:
+    """Say how far this process's boot clock is ahead of the host's: a time namespace shifts it.
+
+    Containers may have one, and the file may be shared with processes outside of it.
+    """
+    if offsets is None:
+        try:
+            offsets = Path("/proc/self/timens_offsets").read_text()
+        except OSError:
+            return 0.0
+    for line in offsets.splitlines():
+        clock, seconds, nanoseconds = line.split()
+        if clock in {"boottime", "7"}:
+            return int(seconds) + int(nanoseconds) / 1e9
+    return 0.0
+
+
 def boot_id() -> str:
     """Name this boot of the host; empty where the platform has no such name."""
     try:

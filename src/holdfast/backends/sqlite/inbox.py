@@ -19,8 +19,8 @@ from holdfast import clock
 from holdfast.backends.waking import LONGEST, Waker
 from holdfast.rules.messages import Notice
 
-ATOMIC = 4096
-"""Writes up to this size (PIPE_BUF on Linux) arrive whole; a longer notice is left to the tick."""
+ATOMIC = getattr(select, "PIPE_BUF", 512)
+"""Writes up to this size arrive whole; a longer notice is left to the tick."""
 
 
 class Pipe:

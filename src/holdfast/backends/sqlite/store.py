@@ -12,12 +12,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from holdfast import clock
-from holdfast.backends.sqlite import faults, inbox, schema
+from holdfast.backends.sqlite import faults, inbox, lease_clock, schema
 from holdfast.backends.sqlite.batch import Batch, Memory, alone
 from holdfast.backends.sqlite.gate import gate
 from holdfast.backends.sqlite.host import boot_id
 from holdfast.backends.sqlite.living import Living
 from holdfast.backends.sqlite.sweep import Sweep
+from holdfast.errors import BackendUnavailable
 from holdfast.observe.hub import complain
 from holdfast.rules.messages import ListNames, Look, Notice, Reply, Request
 
@@ -75,6 +76,8 @@ class Store:
                     raise faults.explained(error, self._shown) from error
                 if clock.now() + pause >= deadline:
                     raise faults.still_busy(self._shown, clock.now() - started_at) from error
+            except BackendUnavailable:
+                raise  # said already; it is an OSError too
             except OSError as error:
                 raise faults.unreadable(error, self._shown) from error
             time.sleep(pause)  # outside the gate
@@ -87,7 +90,7 @@ class Store:
         for notice in notices:
             inbox.send(self._inboxes, notice)
         if self._looked_at > self._sweep.due_at:
-            self._tidy(self._looked_at)
+            self._tidy()
 
     def close(self) -> None:
         """Let go of the connection."""
@@ -96,13 +99,13 @@ class Store:
             if connection is not None:
                 connection.close()
 
-    def _tidy(self, now: float) -> None:
+    def _tidy(self) -> None:
         """Forget a little of what nobody needs; if the file is busy, another time will do."""
         try:
             with self._gate:
-                self._sweep.go_on(self._connected(), now)
-        except sqlite3.Error as error:
-            if not faults.is_busy(error):
+                self._sweep.go_on(self._connected(), self._looked_at, lease_clock.now())
+        except (sqlite3.Error, OSError) as error:
+            if not isinstance(error, sqlite3.Error) or not faults.is_busy(error):
                 complain("%s could not be tidied", self._shown)
 
     def _connected(self) -> sqlite3.Connection:
@@ -121,7 +124,7 @@ class Store:
             self._path, timeout=0, isolation_level=None, check_same_thread=False
         )
         try:
-            schema.set_up(connection, boot_id(), clock.now())
+            schema.set_up(connection, boot_id(), lease_clock.now())
         except BaseException:
             connection.close()
             raise
@@ -136,7 +139,7 @@ class Store:
         execute("BEGIN IMMEDIATE")
         try:
             # Read after the lock was got: the time of the decision, not of the wish.
-            now = clock.now()
+            now = lease_clock.now()
             batch = Batch(connection, self._memory, now)
             replies = [batch.answer(request) for request in requests]
             batch.store()
@@ -151,7 +154,7 @@ class Store:
     def _read(
         self, connection: sqlite3.Connection, requests: Sequence[Request]
     ) -> tuple[list[Reply], Sequence[Notice]]:
-        batch = Batch(connection, self._memory, clock.now())
+        batch = Batch(connection, self._memory, lease_clock.now())
         return [batch.answer(request) for request in requests], []
 
 

@@ -26,10 +26,10 @@ class Sweep:
         self._after = 0
         self.due_at = 0.0
 
-    def go_on(self, connection: sqlite3.Connection, now: float) -> None:
+    def go_on(self, connection: sqlite3.Connection, now: float, lease_now: float) -> None:
         """Look at the next slice; at the end of the table rest for an hour."""
         self.due_at = now + SLICE_EVERY
-        idle_since = now - IDLE_FOR
+        idle_since = lease_now - IDLE_FOR
         rows = connection.execute(schema.SLICE, (idle_since, self._after, SLICE)).fetchall()
         idle = [(rowid, token) for rowid, token, is_idle in rows if is_idle]
         if idle:

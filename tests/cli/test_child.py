@@ -96,6 +96,18 @@ def test_only_what_is_named_stays_open(inbox: Inbox) -> None:
     assert child.code == 0
 
 
+def test_what_is_out_of_reach(
+    inbox: Inbox, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What may not be signalled does not keep us for ever, but is told."""
+    child = Child.start(["sh", "-c", "sleep 100 & exit 3"])
+    monkeypatch.setattr(child, "signal", lambda _: False)
+    Attendance(child, inbox, Untethered(0.01)).see_out()
+    assert child.code == 3
+    assert "runs as another user" in capsys.readouterr().err
+    os.killpg(child.group, signal.SIGKILL)
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
 def test_a_zombie_is_not_alive() -> None:
     """A group of zombies is gone, though the kernel still knows it."""

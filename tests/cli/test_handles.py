@@ -16,6 +16,7 @@ def test_round_trip(shell: Shell) -> None:
     assert shell.run("run", "deploy", "--no-wait", "--", "true").returncode == 75
     assert shell.run("renew", handle, "--ttl", "5m").returncode == 0
     assert (shell.client().show("deploy").expires_in or 0) > 200
+    assert ", without a process\n" in shell.run("show", "deploy").stdout
     assert shell.run("release", handle).returncode == 0
     assert not shell.client().show("deploy").held
 

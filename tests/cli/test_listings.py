@@ -13,7 +13,7 @@ from tests.cli.shell import PROGRAM, Shell, until
 LOCK = {"name", "kind", "token", "holder", "expires_in", "waiters", "holders", "queue"}
 HOLDER = {
     *("holder", "client", "host", "pid", "label", "token", "weight", "since", "expires_in"),
-    *("metadata", "slots", "broken"),
+    *("metadata", "slots", "broken", "detached"),
 }
 WAITER = {"holder", "client", "host", "pid", "label", "weight", "since"}
 

@@ -23,7 +23,7 @@ def test_broken(shell: Shell, script: str) -> None:
     output = lines(wrapper)
     command = int(next(output))
     told_at = time.monotonic()
-    client.break_lock("job", token=client.show("job").token, reason="an emergency")
+    client.break_lock("job", token=client.show("job").token, reason="an \x1b[1memergency")
     assert next(output) == "told"
     assert wrapper.wait() == 70
     assert not alive(command)
@@ -32,7 +32,8 @@ def test_broken(shell: Shell, script: str) -> None:
     assert wrapper.stderr is not None
     said = wrapper.stderr.read()
     assert "stopping the command: the lease on 'job'" in said
-    assert "an emergency" in said
+    assert r"an \x1b[1memergency" in said
+    assert "\x1b" not in said
 
 
 def test_broken_by_force(shell: Shell) -> None:

@@ -5,6 +5,10 @@ import os
 import signal
 from typing import Any
 
+import pytest
+
+from holdfast.cli.watch import Look, _lines
+from holdfast.errors import BackendUnavailable
 from tests.cli.shell import Shell, lines, until
 
 CHANGE = {
@@ -49,6 +53,20 @@ def test_lines(shell: Shell) -> None:
     assert watching.wait() == 128 + signal.SIGTERM
     assert watching.stderr is not None
     assert watching.stderr.read() == ""
+
+
+def test_an_outage(capsys: pytest.CaptureFixture[str]) -> None:
+    """An outage is told once, as is its end; what happened meanwhile comes after it."""
+    lost = BackendUnavailable("nobody answers")
+    looks: list[Look] = [[], lost, lost, []]
+    with _lines(as_json=True) as screen:
+        for look in looks:
+            screen(look)
+    told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(change["event"], change["reason"]) for change in told] == [
+        ("unavailable", "nobody answers"),
+        ("available", None),
+    ]
 
 
 def test_a_table_on_a_terminal(shell: Shell) -> None:

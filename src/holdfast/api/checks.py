@@ -30,19 +30,12 @@ Given: TypeAlias = "Duration | Literal[Unset.UNSET]"
 
 def checked_name(name: object, what: str = "name") -> str:
     """Give the name if it is one: non-empty text, 512 bytes at most, no control characters."""
-    if not isinstance(name, str):
-        raise Misuse(f"a {what} must be a string, not {name!r}")
-    if not name:
-        raise Misuse(f"a {what} must not be empty")
-    try:
-        size = len(name.encode())
-    except UnicodeEncodeError:
-        raise Misuse(f"the {what} {name!r} is not valid Unicode text") from None
-    if size > NAME_LIMIT:
-        raise Misuse(f"a {what} may have {NAME_LIMIT} bytes, this one has {size}: {name[:40]!r}…")
-    if not name.isprintable() and any(category(character) == "Cc" for character in name):
-        raise Misuse(f"the {what} {name!r} has control characters in it")
-    return name
+    text = _checked_text(name, what)
+    if not text:
+        raise Misuse(f"{what} must not be empty")
+    if not text.isprintable() and any(category(character) == "Cc" for character in text):
+        raise Misuse(f"the {what} {text!r} has control characters in it")
+    return text
 
 
 def checked_ttl(ttl: Duration, *, renew: bool, capabilities: Capabilities) -> float:
@@ -83,15 +76,26 @@ def checked_metadata(metadata: Mapping[str, Json] | None) -> str:
 
 def checked_label(label: object) -> str:
     """Give the label that a client gives itself; it is shown to people, escaped."""
-    if label is None:
-        return ""
-    if not isinstance(label, str) or len(label.encode(errors="replace")) > NAME_LIMIT:
-        raise Misuse(f"holder must be a string of at most {NAME_LIMIT} bytes, not {label!r}")
-    return label
+    return "" if label is None else _checked_text(label, "holder")
 
 
 def checked_reason(reason: object) -> str:
     """Give the reason for breaking a lock; its holder and the log will see it."""
-    if not isinstance(reason, str) or len(reason.encode(errors="replace")) > NAME_LIMIT:
-        raise Misuse(f"reason must be a string of at most {NAME_LIMIT} bytes, not {reason!r}")
-    return reason
+    return _checked_text(reason, "reason")
+
+
+def checked_beginning(prefix: object) -> str:
+    """Give what listed names are to begin with; empty for all."""
+    return _checked_text(prefix, "prefix")
+
+
+def _checked_text(text: object, what: str) -> str:
+    if not isinstance(text, str):
+        raise Misuse(f"{what} must be a string, not {text!r}")
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError:
+        raise Misuse(f"the {what} {text!r} is not valid Unicode text") from None
+    if size > NAME_LIMIT:
+        raise Misuse(f"{what} may have {NAME_LIMIT} bytes, this one has {size}: {text[:40]!r}…")
+    return text

@@ -7,7 +7,14 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from types import TracebackType
 from typing import Self, TypeVar
 
-from holdfast.api.checks import UNSET, Given, checked_label, checked_name, checked_reason
+from holdfast.api.checks import (
+    UNSET,
+    Given,
+    checked_beginning,
+    checked_label,
+    checked_name,
+    checked_reason,
+)
 from holdfast.api.lock import AsyncLock, Lock
 from holdfast.api.orders import Orders
 from holdfast.backends.registry import open_backend
@@ -195,7 +202,7 @@ class Client(_ClientFace):
 
     def locks(self, prefix: str = "") -> list[LockInfo]:
         """List the names in use that start with ``prefix``: who holds them, who waits."""
-        return run(locks(self._engine.session, prefix))
+        return run(locks(self._engine.session, checked_beginning(prefix)))
 
     def show(self, name: str) -> LockInfo:
         """Show one name: who holds it, since when, who waits."""
@@ -345,7 +352,7 @@ class AsyncClient(_ClientFace):
 
     async def locks(self, prefix: str = "") -> list[LockInfo]:
         """List the names in use that start with ``prefix``: who holds them, who waits."""
-        return await locks(self._engine.session, prefix)
+        return await locks(self._engine.session, checked_beginning(prefix))
 
     async def show(self, name: str) -> LockInfo:
         """Show one name: who holds it, since when, who waits."""

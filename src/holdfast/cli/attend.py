@@ -102,7 +102,6 @@ class Attendance:
             self._stop_if_due()
             self._follow_suspension()
             if self.child.ended and self._out_of_reach:
-                say("cannot stop what the command has left behind: it runs as another user")
                 return
             for signum in self._inbox.wait(self._until_next()):
                 self._pass_on(signum)
@@ -117,7 +116,9 @@ class Attendance:
         if left <= tether.margin or now >= self._kill_at:
             # Without a SIGCONT, which it does not need: what is stopped never runs again.
             self._kill_at = -inf
-            self._out_of_reach = not self.child.kill()
+            if not self.child.kill() and not self._out_of_reach:
+                self._out_of_reach = True
+                say("cannot stop all of the command: it runs as another user")
         elif self._kill_at == inf:
             self._kill_at = now + tether.grace
             self.child.terminate()

@@ -1,6 +1,7 @@
 """How the command line speaks: one line on stderr for people, JSON on stdout for programs.
 
-Nothing here may print a password or a claim id: errors and values of the library carry neither.
+What a terminal would obey is escaped here, for all. No password and no claim id may be printed:
+errors and values of the library carry neither.
 """
 
 from __future__ import annotations
@@ -10,12 +11,12 @@ import logging
 import os
 import sys
 
-from holdfast.values import Json
+from holdfast.values import Json, printable
 
 
 def say(text: str) -> None:
     """Write one line to stderr. A terminal that is gone must not end the work that goes on."""
-    line = " ".join(text.split())
+    line = printable(" ".join(text.split()))
     with contextlib.suppress(OSError, ValueError):
         sys.stderr.write(f"holdfast: {line}\n")
         sys.stderr.flush()
@@ -28,7 +29,7 @@ class NobodyReads(Exception):
 def put(line: str) -> None:
     """Write one line to stdout, at once."""
     try:
-        sys.stdout.write(f"{line}\n")
+        sys.stdout.write(f"{printable(line)}\n")
         sys.stdout.flush()
     except BrokenPipeError as error:  # click would end with 1 here, without asking
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

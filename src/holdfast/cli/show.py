@@ -42,7 +42,8 @@ def lines(info: LockInfo) -> Iterator[str]:
 
 
 def _tenure(held: Tenure) -> Iterator[str]:
-    yield f"  held by {held.holder}"
+    apart = ", without a process" if held.detached else ""
+    yield f"  held by {held.holder}{apart}"
     yield f"    token {held.token}"
     renewable = "" if held.broken else " unless renewed"
     yield f"    since {_moment(held.since)}, expires in {readable(held.expires_in)}{renewable}"

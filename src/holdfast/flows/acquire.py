@@ -165,7 +165,8 @@ async def _wait_in_line(session: Session, ticket: Ticket, trip: _Trip) -> Outcom
         if now >= say_at:
             say_at += LONG_WAIT
             waited_for = now - trip.started_at
-            session.hub.tell(events.Waited(ticket.name, waited_for, ticket.holders))
+            if session.book.may_say(ticket.name, now, LONG_WAIT):
+                session.hub.tell(events.Waited(ticket.name, waited_for, ticket.holders))
         await bell.wait(min(trip.give_up_at, say_at, now + LOOK_UP))
         session.refuse_if_closed()  # the keeper withdraws what was waiting
         session.keeper.mind()

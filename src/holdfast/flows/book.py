@@ -180,6 +180,7 @@ class Book:
         self.closing = False  # nothing new is begun, and what is held is given back
         self.closed = False  # nobody is left to do a chore
         self._tokens: dict[str, int] = {}
+        self._said: dict[str, float] = {}
 
     def seen_token(self, name: str) -> int:
         """Give the largest token that this client has seen for ``name``."""
@@ -191,6 +192,15 @@ class Book:
         self._tokens[name] = max(known, token)
         if len(self._tokens) > REMEMBERED:
             self._tokens.pop(next(iter(self._tokens)), None)
+
+    def may_say(self, name: str, now: float, every: float) -> bool:
+        """Whether a long wait for ``name`` is worth a word: a thousand waiters have but one."""
+        if now - self._said.get(name, -inf) < every / 2:
+            return False
+        if len(self._said) > REMEMBERED:
+            self._said.clear()
+        self._said[name] = now
+        return True
 
     def deliver(self, notice: Notice) -> None:
         """Take a notice in, from whichever thread heard it."""

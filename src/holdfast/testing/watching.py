@@ -26,8 +26,8 @@ def eventually(probe: Callable[[], T], within: float = 10.0, what: str = "") -> 
 
 
 async def eventually_async(
-    probe: Callable[[], T | Awaitable[T]], within: float = 10.0, what: str = ""
-) -> T:
+    probe: Callable[[], object], within: float = 10.0, what: str = ""
+) -> object:
     """Do what ``eventually`` does without blocking the loop; the probe may be a coroutine."""
     give_up_at = time.monotonic() + within
     while True:

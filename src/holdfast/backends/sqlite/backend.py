@@ -54,12 +54,13 @@ class SqliteBackend:
 
         return AioWire(self._store(holder))
 
-    def ear(self, holder: Holder, deliver: Callable[[Notice], None]) -> Ear:  # noqa: ARG002
-        """Open the client's pipe; all its notices come through it."""
+    def ear(self, holder: Holder, deliver: Callable[[Notice], None]) -> Ear:
+        """Open the client's pipe; notices of this very process do not go through it."""
         if not self._pipes:
             return Tick()
         try:
-            return Pipe(_folder(self._inboxes, self._path), holder.client, _access(self._path))
+            folder, access = _folder(self._inboxes, self._path), _access(self._path)
+            return Pipe(folder, holder.client, access, deliver)
         except OSError as error:
             # Sound, only slower: the rule needs no notices. Said once per client.
             from holdfast.observe.logs import logger

@@ -12,7 +12,7 @@ import errno
 import json
 import os
 import select
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from holdfast import clock
@@ -23,11 +23,18 @@ ATOMIC = getattr(select, "PIPE_BUF", 512)
 """Writes up to this size arrive whole; a longer notice is left to the tick."""
 
 
+_here: dict[str, Callable[[Notice], None]] = {}
+"""The clients of this very process: telling them takes no pipe."""
+
+
 class Pipe:
     """The reading end, owned by the client's keeper."""
 
-    def __init__(self, folder: Path, client: str, access: int | None) -> None:
+    def __init__(
+        self, folder: Path, client: str, access: int | None, deliver: Callable[[Notice], None]
+    ) -> None:
         self.address = client
+        _here[client] = deliver
         self._path = folder / client
         os.mkfifo(self._path)
         # Read and write: so the pipe never reports an end, and the keeper can wake itself.
@@ -61,13 +68,13 @@ class Pipe:
     def close(self) -> None:
         """Close and remove the pipe."""
         if self._fd >= 0:
-            fd, self._fd = self._fd, -1
-            os.close(fd)
+            self.forget()
             self._path.unlink(missing_ok=True)
 
     def forget(self) -> None:
         """Close the inherited end only: the pipe belongs to the parent."""
         if self._fd >= 0:
+            _here.pop(self.address, None)
             fd, self._fd = self._fd, -1
             os.close(fd)
 
@@ -116,6 +123,10 @@ def is_dead(folder: Path, client: str) -> bool:
 
 def send(folder: Path, notice: Notice) -> None:
     """Tell a client; if it cannot be told, its keeper's next tick finds out."""
+    deliver = _here.get(notice.inbox)
+    if deliver is not None:
+        deliver(notice)
+        return
     line = _written(notice)
     fd = _open(folder, notice.inbox) if len(line) <= ATOMIC else -1
     if fd is None or fd < 0:

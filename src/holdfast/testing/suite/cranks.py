@@ -3,6 +3,7 @@
 So whatever looks at the asking thread or task (reentrancy, self-deadlock, cancellation) sees the
 same one throughout. Work is handed in from the test's event loop and awaited there.
 """
+# ruff: noqa: S101 - for tests
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ T = TypeVar("T")
 Work = Callable[[], Any]
 
 
-class Interrupted(BaseException):  # noqa: N818 - it is what happened, as in the library's own errors
+class Interrupted(BaseException):
     """What comes out of work that was interrupted: a cancellation in async, a Ctrl-C in sync."""
 
 

@@ -1,5 +1,5 @@
 """After ``fork()`` the child holds nothing and works for itself; the parent notices nothing."""
-# ruff: noqa: S101, PLR2004 - these are tests
+# ruff: noqa: S101 - these are tests
 
 from __future__ import annotations
 

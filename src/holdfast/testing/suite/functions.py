@@ -1,10 +1,11 @@
-"""Functions under a lock: decorators with ``{argument}`` names, ``with_lock``, ``try_with_lock``."""
+"""Functions under a lock: as decorators with ``{argument}`` names, and run just once."""
 # ruff: noqa: S101, PLR2004 - these are tests
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -14,7 +15,9 @@ from holdfast.testing.suite.party import Party
 from holdfast.testing.suite.world import World
 
 
-def decorate(party: Party, function: Callable[..., Any], name: str, **terms: Any) -> Callable[..., Any]:
+def decorate(
+    party: Party, function: Callable[..., Any], name: str, **terms: Any
+) -> Callable[..., Any]:
     """Put ``function`` under a lock of ``party``."""
     lock: Any = party.lock(name, **terms)
     decorated: Callable[..., Any] = lock(function)
@@ -74,7 +77,7 @@ class TestDecorators:
         alice = world.party()
         names: list[str] = []
 
-        def job(range_: range, rows: list[str]) -> None:
+        def job(range_: range, rows: list[str]) -> None:  # noqa: ARG001 - the name takes them
             names.extend(one.name for one in inspector.locks())
 
         inspector: Any = world.client("sync")
@@ -132,7 +135,7 @@ class TestDecorators:
         function = decorate(alice, world.native(lambda text: text), "{text}")
         for text in ("", "a\nb", "n" * 513):
             with pytest.raises(Misuse):
-                await alice.do(lambda text=text: function(text))
+                await alice.do(partial(function, text))
 
 
 class TestWithLock:
@@ -162,7 +165,12 @@ class TestWithLock:
         alice, bob = world.party(), world.party()
         client: Any = alice.client
         runs: list[int] = []
-        job = world.native(lambda: runs.append(1) or "done")
+
+        def run() -> str:
+            runs.append(1)
+            return "done"
+
+        job = world.native(run)
         ran = await alice.do(lambda: client.try_with_lock("x", job))
         assert ran == Outcome(executed=True, result="done")
         await bob.acquire("x")

@@ -1,4 +1,4 @@
-"""Losing a lease: noticed on the holder's own clock, told once, and never confused with a release."""
+"""Losing a lease: noticed on the holder's own clock, told once, not confused with a release."""
 # ruff: noqa: S101, PLR2004 - these are tests
 
 from __future__ import annotations

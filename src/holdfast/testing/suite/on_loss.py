@@ -1,5 +1,5 @@
 """What becomes of the body when its lease is lost: ``raise``, ``stop`` and ``flag``."""
-# ruff: noqa: S101, PLR2004 - these are tests
+# ruff: noqa: S101 - these are tests
 
 from __future__ import annotations
 

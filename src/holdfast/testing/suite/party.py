@@ -3,6 +3,7 @@
 Every operation is carried out by the party's own thread or task (``cranks``), so a test reads the
 same in both runtimes: ``lease = await alice.acquire("x")``, whatever stands behind ``alice``.
 """
+# ruff: noqa: S101 - for tests
 
 from __future__ import annotations
 
@@ -26,7 +27,9 @@ AnyLease: TypeAlias = Lease | AsyncLease
 class Stay:
     """A body that runs under its locks until it is told to leave, or is made to."""
 
-    def __init__(self, leases: list[AnyLease], body: Pending[None], door: Callable[[], None]) -> None:
+    def __init__(
+        self, leases: list[AnyLease], body: Pending[None], door: Callable[[], None]
+    ) -> None:
         self.leases = leases
         self.error: Exception | None = None
         self.open_door = door
@@ -68,11 +71,10 @@ class Party:
         self.kept: list[AnyLease] = []  # a lease that nobody refers to would be collected
         self._doors: list[Callable[[], None]] = []
 
-    async def retire(self) -> None:
-        """Let every body end and stop the thread or task."""
+    def open_doors(self) -> None:
+        """Let every body end."""
         for door in self._doors:
             door()
-        await self.crank.stop()
 
     def begin(self, work: Callable[[], Any]) -> Pending[Any]:
         """Begin anything in this party's own thread or task."""
@@ -180,7 +182,7 @@ class _Visit:
     async def begin(self) -> Stay:
         sync = all(isinstance(lock, Lock) for lock in self._locks)
         body: Pending[None] = self._crank.start(self._in_thread if sync else self._in_task)
-        either = [self._entered, body.future]
+        either: list[asyncio.Future[Any]] = [self._entered, body.future]
         await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
         if not self._entered.done():
             self._entered.cancel()
@@ -191,7 +193,9 @@ class _Visit:
 
     def _in_thread(self) -> None:
         with ExitStack() as stack:
-            leases = [stack.enter_context(lock) for lock in self._locks if isinstance(lock, Lock)]
+            leases: list[AnyLease] = [
+                stack.enter_context(lock) for lock in self._locks if isinstance(lock, Lock)
+            ]
             self._loop.call_soon_threadsafe(self._entered.set_result, leases)
             while not self._thread_door.wait(0.01):
                 pass  # bytecode, so that an interruption arrives
@@ -199,16 +203,15 @@ class _Visit:
 
     async def _in_task(self) -> None:
         async with AsyncExitStack() as stack:
-            leases = [
+            leases: list[AnyLease] = [
                 await stack.enter_async_context(lock)
                 for lock in self._locks
                 if isinstance(lock, AsyncLock)
             ]
-            self._entered.set_result(list[AnyLease](leases))
+            self._entered.set_result(leases)
             await self._task_door.wait()
             self._raise()
 
     def _raise(self) -> None:
         if self._stay is not None and self._stay.error is not None:
             raise self._stay.error
-

@@ -1,9 +1,7 @@
 """The same owner again: let in, refused at once, or simply busy, but never a silent deadlock."""
-# ruff: noqa: S101, PLR2004 - these are tests
+# ruff: noqa: S101 - these are tests
 
 from __future__ import annotations
-
-from pathlib import Path
 
 import pytest
 
@@ -18,13 +16,12 @@ class TestReentrancy:
     pytestmark = pytest.mark.anyio
 
     async def test_waiting_for_oneself_is_refused(self, world: World) -> None:
-        """An owner that would wait for itself is told at once, and where it got the lock."""
+        """An owner that would wait for itself is told at once, and what to do instead."""
         alice = world.party()
         lease = await alice.acquire("x")
         for wait in (None, 5):
-            with pytest.raises(Misuse, match=r"reentrant=True") as misuse:
+            with pytest.raises(Misuse, match="reentrant=True"):
                 await alice.acquire("x", wait=wait)
-            assert Path(__file__).with_name("party.py").name in str(misuse.value)
         assert lease.held
         assert (await world.look()).waiters == 0
 
@@ -37,7 +34,7 @@ class TestReentrancy:
             await alice.acquire("x", wait=0)
 
     async def test_reentrant_lets_the_owner_in_again(self, world: World) -> None:
-        """With ``reentrant=True`` the owner gets the same lease, and the outermost release counts."""
+        """With ``reentrant=True`` the owner gets the same lease; the last release counts."""
         alice, bob = world.party(), world.party()
         lock = alice.lock("x", reentrant=True)
         first = await alice.take(lock)

@@ -1,5 +1,5 @@
 """Giving back: once, by whoever has the lease, one by one or all together."""
-# ruff: noqa: S101, PLR2004 - these are tests
+# ruff: noqa: S101 - these are tests
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class TestRelease:
         alice = world.party()
         watcher = world.party(client=alice.client)
         lease = await alice.acquire("x", ttl=60)
-        pending = watcher.begin_wait_lost(lease)
+        pending = watcher.begin_wait_lost(lease, 6)
         await asyncio.sleep(0)
         await alice.release_all()
         await eventually_async(pending.done, 3.0, "the end of wait_lost")
@@ -145,7 +145,7 @@ class TestClosing:
         await alice.close()
         pending = alice.begin(lambda: alice.client.show("x"))
         await eventually_async(pending.done, 3.0, "an answer or a refusal")
-        pending = alice.begin(lambda: alice.client.locks())
+        pending = alice.begin(alice.client.locks)
         await eventually_async(pending.done, 3.0, "an answer or a refusal")
 
     async def test_closing_ends_the_waits_of_the_client(self, world: World) -> None:

@@ -49,7 +49,7 @@ class TestRenewal:
             lease.check()
 
     async def test_an_unrenewed_lease_may_be_very_short(self, world: World) -> None:
-        """Ten milliseconds will do without renewal; with it they are refused with an explanation."""
+        """Ten milliseconds will do without renewal; with it they are refused in words."""
         alice = world.party()
         with pytest.raises(Misuse, match="renew"):
             alice.lock("x", ttl=world.capabilities.min_ttl / 2)

@@ -1,10 +1,11 @@
 """Threads and tasks on one backend: a sync and an async client are parties like any other two."""
-# ruff: noqa: S101, PLR2004 - these are tests
+# ruff: noqa: S101 - these are tests
 
 from __future__ import annotations
 
 import pytest
 
+from holdfast import LockLost
 from holdfast.testing.suite.world import World
 from holdfast.testing.watching import eventually_async
 
@@ -39,6 +40,8 @@ class TestRuntimes:
     async def test_they_break_each_others_locks(self, world: World) -> None:
         """A lock can be broken from the other runtime, and its holder hears of it."""
         alice, bob = world.party(), world.party(mode=world.other_mode)
-        lease = await alice.acquire("x", ttl=60)
+        lease = await alice.acquire("x", ttl=3)
         await bob.break_lock("x", lease.token, reason="from the other side")
         await eventually_async(lambda: lease.lost, 3.0, "the loss")
+        with pytest.raises(LockLost, match="from the other side"):
+            await alice.release(lease)

@@ -96,7 +96,7 @@ class TestWaiting:
         assert (await pending).held
 
     async def test_wait_is_the_clients_own_unless_said_otherwise(self, world: World) -> None:
-        """The client's ``wait`` is the default, the lock's comes before it, the call's before both."""
+        """The client's ``wait`` is the default; the lock's, then the call's, come before it."""
         alice, bob = world.party(), world.party(wait=0)
         held = await alice.acquire("x")
         with pytest.raises(LockBusy) as by_client:
@@ -115,7 +115,7 @@ class TestWaiting:
         """One client can wait for one name many times over, and each wait is served once."""
         alice, client = world.party(), world.client()
         held = await alice.acquire("x")
-        owners = [world.party(client=client) for _ in range(8)]
+        owners = [world.party(client=client) for _ in range(4)]
         tokens: list[int] = []
 
         async def stand_in_line(owner: Party) -> None:
@@ -124,14 +124,14 @@ class TestWaiting:
             await owner.release(lease)
 
         async def full() -> bool:
-            return (await world.look()).waiters == 8
+            return (await world.look()).waiters == 4
 
         crowd = [asyncio.ensure_future(stand_in_line(owner)) for owner in owners]
-        await eventually_async(full, 5.0, "eight in the queue")
+        await eventually_async(full, 5.0, "four in the queue")
         await alice.release(held)
         await asyncio.gather(*crowd)
         assert tokens == sorted(set(tokens))
-        assert len(tokens) == 8
+        assert len(tokens) == 4
 
     async def test_waits_for_several_names_do_not_mix(self, world: World) -> None:
         """A client that waits for two names gets each when that one is released."""

@@ -3,6 +3,7 @@
 When the test is over everything is closed, and nothing may be left: no grant, no waiter, no thread
 of the library, no litter of the backend. So every test of the suite is a test for leaks as well.
 """
+# ruff: noqa: S101 - for tests
 
 from __future__ import annotations
 
@@ -68,7 +69,12 @@ class World:
         return make(self.url, **given)
 
     def party(
-        self, name: str = "", *, client: AnyClient | None = None, mode: Mode | None = None, **options: Any
+        self,
+        name: str = "",
+        *,
+        client: AnyClient | None = None,
+        mode: Mode | None = None,
+        **options: Any,
     ) -> Party:
         """Make a party with a client of its own, or as one more owner in ``client``."""
         if client is None:
@@ -127,16 +133,20 @@ class World:
     async def close(self) -> None:
         """End everything, and see that nothing is left."""
         for party in self._parties:
-            await party.retire()
+            party.open_doors()
         for client in self._clients:
             closed = client.close()
             if closed is not None:
                 await closed
+        for party in self._parties:
+            await party.crank.stop()
         await self._nothing_is_left()
 
     async def _nothing_is_left(self) -> None:
         with Client(self.url, prefix=self.prefix) as inspector:
-            await eventually_async(lambda: not inspector.locks(), 1.0, "no grant and no waiter left")
+            await eventually_async(
+                lambda: not inspector.locks(), 1.0, "no grant and no waiter left"
+            )
         await eventually_async(
             lambda: not (_our_threads() - self._threads_before), 1.0, "no thread left"
         )

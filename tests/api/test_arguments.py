@@ -1,0 +1,1 @@
+"""Names, metadata, ttl and on_loss, checked at the edge."""

@@ -1,0 +1,1 @@
+"""Locks as decorators: placeholders in the name, and what cannot be decorated."""

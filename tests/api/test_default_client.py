@@ -1,0 +1,1 @@
+"""The module-level shortcuts, and what importing holdfast costs."""

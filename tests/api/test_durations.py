@@ -1,0 +1,1 @@
+"""Spans of time as users write them."""

@@ -1,0 +1,1 @@
+"""The error tree: bases, fields, pickling, and what LockBusy says."""

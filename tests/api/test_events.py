@@ -1,0 +1,1 @@
+"""What an observer sees, and that its faults stay its own."""

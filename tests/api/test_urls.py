@@ -1,0 +1,1 @@
+"""Backend URLs: mistakes name the nearest right thing, passwords are never shown."""

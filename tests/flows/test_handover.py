@@ -1,0 +1,1 @@
+"""A grant that comes by notice: start at once, confirm first, or queue anew."""

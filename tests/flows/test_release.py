@@ -1,0 +1,1 @@
+"""Giving back: lost replies, an unreachable backend, and a lease that was gone."""

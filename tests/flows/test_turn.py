@@ -1,0 +1,1 @@
+"""One turn of the keeper: one batch, the next look, back-off and chores."""

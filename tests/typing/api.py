@@ -1,0 +1,1 @@
+"""The types that users see: checked by mypy, never run."""

@@ -6,6 +6,8 @@ starts it as ``python -m examples.demo.worker``; see ``crew``.
 
 import argparse
 import logging
+import os
+import sys
 import time
 from contextlib import nullcontext
 from pathlib import Path
@@ -52,8 +54,11 @@ def hold(client: holdfast.Client, args: argparse.Namespace) -> None:
 
 
 def tell(who: str, what: str, token: int = 0, note: str = "") -> None:
-    """Report to the demo, which reads our standard output."""
-    print(Report(who, what, token, note).to_line(), flush=True)
+    """Report to the demo, which reads our standard output.
+
+    In one write: holdfast's own thread reports too (what it logs), and the two must not mix.
+    """
+    os.write(sys.stdout.fileno(), f"{Report(who, what, token, note).to_line()}\n".encode())
 
 
 class TellingHandler(logging.Handler):

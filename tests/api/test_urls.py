@@ -1,1 +1,136 @@
 """Backend URLs: mistakes name the nearest right thing, passwords are never shown."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast import AsyncClient, BackendUnavailable, Client, HoldfastError, Misuse
+from holdfast.settings import Address, address
+
+SECRET = "hunter2"
+
+
+@pytest.mark.parametrize("url", ["", "locks.db", "memory:", 5, b"memory://", "/var/locks.db"])
+def test_what_is_no_url_says_how_to_write_one(url: Any) -> None:
+    """Anything without a scheme is refused with two examples."""
+    with pytest.raises(Misuse, match=r"write one like 'sqlite:///locks.db' or 'memory://'"):
+        Client(url)
+
+
+@pytest.mark.parametrize(
+    "url, near", [("sqllite:///a.db", "sqlite"), ("memry://", "memory"), ("SQLIT:///a", "sqlite")]
+)
+def test_an_unknown_scheme_names_the_nearest(url: str, near: str) -> None:
+    """A slip of the pen is met with the scheme that was meant."""
+    with pytest.raises(Misuse, match=f"did you mean {near}://"):
+        Client(url)
+
+
+def test_a_strange_scheme_lists_what_there_is() -> None:
+    """Where nothing is near, the known schemes are listed."""
+    with pytest.raises(Misuse, match=r"known are: .*memory, sqlite"):
+        Client("gopher://somewhere")
+
+
+def test_an_unknown_option_names_the_nearest(tmp_path: Path) -> None:
+    """A misspelt option is never ignored: it is refused with the one that was meant."""
+    with pytest.raises(Misuse, match=r"unknown option 'wakup'.*did you mean 'wakeup'"):
+        Client(f"sqlite:///{tmp_path}/locks.db?wakup=tick")
+
+
+def test_a_strange_option_lists_the_known_ones(tmp_path: Path) -> None:
+    """Where nothing is near, the known options are listed."""
+    with pytest.raises(Misuse, match="known are: network_fs, wakeup"):
+        Client(f"sqlite:///{tmp_path}/locks.db?zzz=1")
+
+
+def test_an_option_with_a_bad_value_lists_the_good_ones(tmp_path: Path) -> None:
+    """A value that an option does not have is refused with those it has."""
+    with pytest.raises(Misuse, match=r"wakeup=often.*choose one of pipe, tick"):
+        Client(f"sqlite:///{tmp_path}/locks.db?wakeup=often")
+
+
+def test_memory_has_no_options() -> None:
+    """An option on memory:// is refused too."""
+    with pytest.raises(Misuse, match="unknown option 'wakeup'"):
+        Client("memory://x?wakeup=tick")
+
+
+def test_schemes_are_not_case_sensitive() -> None:
+    """A scheme in capitals is the same scheme."""
+    with Client("MEMORY://capitals") as client:
+        assert client.capabilities.backend == "memory"
+
+
+def test_a_missing_folder_says_what_to_do(tmp_path: Path) -> None:
+    """A path into nowhere is unavailable, not a traceback of the database."""
+    with pytest.raises(BackendUnavailable, match="make it first") as caught:
+        Client(f"sqlite:///{tmp_path}/nowhere/locks.db")
+    assert caught.value.transient is False
+
+
+def test_two_slashes_are_one_too_few() -> None:
+    """A path in the place of a host is refused with the spelling that was meant."""
+    with pytest.raises(Misuse, match=r"three slashes: sqlite:///locks.db"):
+        Client("sqlite://locks.db")
+
+
+def test_a_path_is_unquoted(tmp_path: Path) -> None:
+    """Percent signs in a URL are read as a browser would."""
+    with Client(f"sqlite:///{tmp_path}/with%20space.db") as client:
+        client.show("n")
+    assert (tmp_path / "with space.db").exists()
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        f"redis://user:{SECRET}@host:6379/0",
+        f"redis://:{SECRET}@host/0",
+        f"redis://user:a@{SECRET}@host/0",
+        f"redis://user:{SECRET}/more@host/0",
+        f"redis://host/0?password={SECRET}",
+        f"redis://host/0#{SECRET}",
+        f"redis://user:{SECRET}@[::1]:6379/0",
+    ],
+)
+def test_a_password_is_never_shown(url: str) -> None:
+    """Neither the error of an unknown scheme nor the address shows a password, however placed."""
+    with pytest.raises(HoldfastError) as caught:
+        Client(url)
+    shown = address(url)
+    said = (str(caught.value), repr(caught.value), repr(vars(caught.value)))
+    for text in (*said, str(shown), repr(shown), f"{shown}", shown.shown):
+        assert SECRET not in text
+
+
+@pytest.mark.parametrize("url", [f"redis://user:{SECRET}@[::1/0", f"redis://[{SECRET}@x/0"])
+def test_a_password_in_a_broken_url_is_not_shown(url: str) -> None:
+    """Even what cannot be parsed is not repeated."""
+    with pytest.raises(Misuse) as caught:
+        Client(url)
+    assert SECRET not in f"{caught.value} {caught.value!r}"
+    assert caught.value.__cause__ is None
+
+
+def test_a_forgotten_scheme_does_not_show_the_password() -> None:
+    """Text that is no URL may hold a password all the same: it is not repeated."""
+    with pytest.raises(Misuse) as caught:
+        Client(f"user:{SECRET}@host:6379")
+    assert SECRET not in str(caught.value)
+
+
+def test_a_client_shows_its_address_without_the_password() -> None:
+    """The repr of both twins has the shown form of the address."""
+    for kind in (Client, AsyncClient):
+        client = kind(f"memory://user:{SECRET}@place")
+        assert SECRET not in f"{client!r} {client} {client.lock('n')!r}"
+        assert "memory://user:***@place" in repr(client)
+
+
+def test_the_command_of_an_error_names_the_url_that_was_given() -> None:
+    """A person can paste it: with the URL if one was given, without if the default was used."""
+    given = Address("sqlite", "/a b.db", "sqlite:///a b.db", "sqlite:///a b.db", {}, given=True)
+    assert given.command("x y") == "holdfast show 'x y' --url 'sqlite:///a b.db'"
+    assert given._replace(given=False).command("n") == "holdfast show n"

@@ -22,10 +22,10 @@ from holdfast.observe.events import Event
 from holdfast.ports import Bell, Push
 from holdfast.rules.messages import (
     Claim,
+    Ended,
     Granted,
     Notice,
     Release,
-    Renew,
     Renewed,
     Reply,
     Request,
@@ -89,6 +89,10 @@ def play(
         if throw is not None:
             on_strike()
         passed += 1
+
+
+def _in_place(callback: Callable[[], object]) -> None:
+    callback()
 
 
 class FakeBell:
@@ -208,7 +212,7 @@ class World:
 
     def push(self) -> Push:
         """Call back in place."""
-        return lambda callback: callback() and None
+        return _in_place
 
     async def sleep(self, seconds: float) -> None:
         """Let time pass."""
@@ -285,7 +289,7 @@ def waiting(claim_id: str = "c1", retry_in: float | None = None) -> Waiting:
     return Waiting(claim_id, 1, retry_in, ())
 
 
-def renewed(*answers: Any) -> Renewed:
+def renewed(*answers: Granted | Waiting | Ended) -> Renewed:
     """Answer the items of one renewal."""
     return Renewed(answers)
 
@@ -293,9 +297,3 @@ def renewed(*answers: Any) -> Renewed:
 def notice(claim_id: str = "c1", token: int = 7, life: float = 3.0) -> Notice:
     """Tell of a grant handed over."""
     return Notice("granted", "inbox", "n", claim_id, token, life)
-
-
-def items(request: Request) -> dict[str, float]:
-    """Give the ttl of each claim in a renewal."""
-    assert isinstance(request, Renew)
-    return {item.claim_id: item.ttl for item in request.items}

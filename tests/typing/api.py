@@ -1,1 +1,209 @@
-"""The types that users see: checked by mypy, never run."""
+"""The types that users see: checked by mypy, never run.
+
+Nothing here is a test function and the file has no test's name, so pytest does not collect it; if
+it is imported all the same, it stops at once.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, assert_type
+
+import holdfast
+from holdfast import (
+    AsyncClient,
+    AsyncLease,
+    AsyncLock,
+    Capabilities,
+    Client,
+    Holder,
+    Lease,
+    Lock,
+    LockInfo,
+    Outcome,
+    Place,
+    Tenure,
+)
+from holdfast.values import Json, Kind
+
+if not TYPE_CHECKING:
+    raise ImportError("tests/typing is checked by mypy and never run")
+
+
+def work() -> int:
+    """Work."""
+    return 1
+
+
+async def async_work() -> bytes:
+    """Work."""
+    return b""
+
+
+def clients(client: Client, async_client: AsyncClient) -> None:
+    """See that clients say who they are, and are their own context managers."""
+    assert_type(client.holder, Holder)
+    assert_type(client.capabilities, Capabilities)
+    assert_type(async_client.holder, Holder)
+    assert_type(async_client.capabilities, Capabilities)
+    Client("memory://", ttl="10s", wait=timedelta(seconds=1), call_limit=0.5, holder="me")
+    AsyncClient(ttl=3, wait=None, prefix="p", observers=(print,))
+    with client as same:
+        assert_type(same, Client)
+
+
+def locks(client: Client) -> None:
+    """See that a sync lock gives leases, or none."""
+    lock = client.lock("n", ttl="5s", wait=None, max_hold=60, on_loss="flag", metadata={"a": [1]})
+    assert_type(lock, Lock)
+    assert_type(lock.name, str)
+    assert_type(lock.acquire(), Lease)
+    assert_type(lock.acquire(wait="1s"), Lease)
+    assert_type(lock.acquire(wait=None), Lease)
+    assert_type(lock.try_acquire(), Lease | None)
+    assert_type(lock.locked(), bool)
+    assert_type(lock.inspect(), LockInfo)
+    with lock as lease:
+        assert_type(lease, Lease)
+    with lock.acquire() as lease:
+        assert_type(lease, Lease)
+
+
+async def async_locks(client: AsyncClient) -> None:
+    """See that an async lock gives async leases, or none."""
+    lock = client.lock("n", renew=False, reentrant=True, on_loss="stop")
+    assert_type(lock, AsyncLock)
+    assert_type(lock.name, str)
+    assert_type(await lock.acquire(), AsyncLease)
+    assert_type(await lock.try_acquire(), AsyncLease | None)
+    assert_type(await lock.locked(), bool)
+    assert_type(await lock.inspect(), LockInfo)
+    async with lock as lease:
+        assert_type(lease, AsyncLease)
+    async with client as same:
+        assert_type(same, AsyncClient)
+
+
+def leases(lease: Lease) -> None:
+    """See that a lease says what it is without asking anybody."""
+    assert_type(lease.name, str)
+    assert_type(lease.token, int)
+    assert_type(lease.holder, Holder)
+    assert_type(lease.metadata, dict[str, Json])
+    assert_type(lease.acquired_at, float)
+    assert_type(lease.remaining, float)
+    assert_type(lease.held, bool)
+    assert_type(lease.lost, bool)
+    assert_type(lease.slot, int | None)
+    assert_type(lease.slots, tuple[int, ...])
+    assert_type(lease.wait_lost(wait=1), bool)
+    lease.check(at_least="1s")
+    lease.on_lost(lambda: None)
+    lease.on_lost(work)
+    lease.extend(timedelta(minutes=1))
+    lease.release()
+
+
+async def async_leases(lease: AsyncLease) -> None:
+    """See that the async twin says the same; what asks is awaited."""
+    assert_type(lease.name, str)
+    assert_type(lease.token, int)
+    assert_type(lease.holder, Holder)
+    assert_type(lease.metadata, dict[str, Json])
+    assert_type(lease.acquired_at, float)
+    assert_type(lease.remaining, float)
+    assert_type(lease.held, bool)
+    assert_type(lease.lost, bool)
+    assert_type(lease.slot, int | None)
+    assert_type(lease.slots, tuple[int, ...])
+    assert_type(await lease.wait_lost(), bool)
+    lease.check()
+    lease.on_lost(lambda: None)
+    await lease.extend(1)
+    await lease.release()
+
+
+def functions(client: Client) -> None:
+    """See that what a function returns comes through, as it is or as an outcome."""
+    assert_type(client.with_lock("n", work), int)
+    assert_type(client.with_lock("n", lambda: "text", wait=1), str)
+    outcome = client.try_with_lock("n", work)
+    assert_type(outcome, Outcome[int])
+    assert_type(outcome.executed, bool)
+    assert_type(outcome.result, int | None)
+    client.with_lock("n", 5)  # type: ignore[arg-type]
+
+
+async def async_functions(client: AsyncClient) -> None:
+    """See that the async twins take coroutine functions and give their results."""
+    assert_type(await client.with_lock("n", async_work), bytes)
+    assert_type(await client.try_with_lock("n", async_work), Outcome[bytes])
+    await client.with_lock("n", work)  # type: ignore[arg-type]
+
+
+async def decorators(client: Client, async_client: AsyncClient) -> None:
+    """See that a decorated function keeps its arguments, their names, and its result."""
+
+    @client.lock("n:{number}")
+    def twice(number: int, *, loud: bool = False) -> str:
+        return str(number) * (3 if loud else 2)
+
+    @async_client.lock("n:{number}")
+    async def thrice(number: int, *, loud: bool = False) -> str:
+        return str(number) * (4 if loud else 3)
+
+    assert_type(twice(1), str)
+    assert_type(twice(number=1, loud=True), str)
+    assert_type(await thrice(1, loud=True), str)
+    twice("1")  # type: ignore[arg-type]
+    twice()  # type: ignore[call-arg]
+    twice(1, quiet=True)  # type: ignore[call-arg]
+    await thrice("1")  # type: ignore[arg-type]
+    async_client.lock("n")(work)  # type: ignore[arg-type]
+
+
+def looking(client: Client, info: LockInfo) -> None:
+    """See that listings are plain values."""
+    assert_type(client.locks("a"), list[LockInfo])
+    assert_type(client.show("n"), LockInfo)
+    assert_type(client.break_lock("n", token=1, reason="r", force=True), Tenure)
+    assert_type(info.name, str)
+    assert_type(info.kind, Kind)
+    assert_type(info.token, int)
+    assert_type(info.capacity, int)
+    assert_type(info.held, bool)
+    assert_type(info.waiters, int)
+    assert_type(info.holder, Holder | None)
+    assert_type(info.expires_in, float | None)
+    assert_type(info.holders, tuple[Tenure, ...])
+    assert_type(info.queue, tuple[Place, ...])
+    assert_type(info.as_json(), dict[str, Json])
+
+
+async def async_looking(client: AsyncClient) -> None:
+    """See that the async twins give the same values."""
+    assert_type(await client.locks(), list[LockInfo])
+    assert_type(await client.show("n"), LockInfo)
+    assert_type(await client.break_lock("n", token=1), Tenure)
+
+
+def shortcuts() -> None:
+    """See that the module-level functions have the types of the client's methods."""
+    assert_type(holdfast.lock("n", ttl=1), Lock)
+    assert_type(holdfast.locks("n"), list[LockInfo])
+    assert_type(holdfast.show("n"), LockInfo)
+    assert_type(holdfast.break_lock("n", token=1), Tenure)
+    assert_type(holdfast.with_lock("n", work), int)
+    assert_type(holdfast.try_with_lock("n", work), Outcome[int])
+    holdfast.release_all()
+    holdfast.lock()  # type: ignore[call-arg]
+    holdfast.lock("n", timeout=1)  # type: ignore[call-arg]
+
+
+def mistakes(client: Client) -> None:
+    """See that the type checker refuses what can never be right."""
+    client.lock("n", on_loss="explode")  # type: ignore[arg-type]
+    client.lock("n", ttl=None)  # type: ignore[arg-type]
+    client.lock(5)  # type: ignore[arg-type]
+    client.lock("n", metadata={"a": object()})  # type: ignore[dict-item]
+    client.lock("n").acquire().token = 5  # type: ignore[misc]

@@ -25,6 +25,7 @@ EXIT_LIMIT = 2.0
 """How long the interpreter's exit is held up for giving leases back."""
 
 _engines: weakref.WeakSet[Engine] = weakref.WeakSet()
+_keepers: weakref.WeakSet[Keeper] = weakref.WeakSet()
 
 
 class Engine:
@@ -63,6 +64,7 @@ class Engine:
             book,
             lambda keeper: self._session(keeper, SyncRuntime(), self.backend.sync_wire(holder)),
         )
+        _keepers.add(self.keeper)
         self.session = self._session(self.keeper, self._runtime, self._open_wire(holder))
 
     def _session(self, keeper: Keeper, runtime: Runtime, wire: Wire) -> Session:
@@ -97,15 +99,6 @@ class Engine:
             self.keeper.closes.append(self.session.wire.close)
             self.keeper.abandon()
 
-    def leave_process(self) -> None:
-        """Close at the interpreter's exit, from whichever runtime, and wait a little for it."""
-        if self.closed:
-            return
-        goodbye = ThreadBell()
-        self.closed = True
-        if self.keeper.stop(goodbye):
-            goodbye.block(clock.now() + min(EXIT_LIMIT, self.call_limit))
-
     def start_anew(self) -> None:
         """Forget, in a forked child, everything that belongs to the parent."""
         for state in tuple(self.book.leases.values()):
@@ -137,13 +130,18 @@ def _new_id() -> str:
 
 
 def _in_forked_child() -> None:
+    _keepers.clear()
     for engine in tuple(_engines):
         engine.start_anew()
 
 
 def _at_exit() -> None:
-    for engine in tuple(_engines):
-        engine.leave_process()
+    """Stop every keeper, also those of clients that were dropped, and wait a little for them."""
+    until = clock.now() + EXIT_LIMIT
+    goodbyes = [(keeper, ThreadBell()) for keeper in tuple(_keepers)]
+    stopping = [goodbye for keeper, goodbye in goodbyes if keeper.stop(goodbye)]
+    for goodbye in stopping:
+        goodbye.block(until)
 
 
 os.register_at_fork(after_in_child=_in_forked_child)

@@ -46,7 +46,9 @@ def test_a_young_hand_over_starts_at_once_and_is_confirmed_by_the_next_batch() -
     state = acquired(stage, order(wait=10, ttl=60))
     assert stage.time == pytest.approx(0.3)
     stage.clock.move(stage.clock.time + 1.1)
-    assert [renewal.items[0].token for renewal in stage.keeper_wire.requests(Renew)] == [state.token]
+    assert [renewal.items[0].token for renewal in stage.keeper_wire.requests(Renew)] == [
+        state.token
+    ]
     assert state.deadline > stage.clock.time + 55
 
 
@@ -150,7 +152,9 @@ def test_a_notice_for_somebody_else_is_ignored() -> None:
     """A notice whose claim this client does not know settles nothing."""
     stage = Stage()
     stage.rival_takes()
-    notice = Notice(what="granted", inbox="inbox", name="x", claim_id="stranger", token=2**60, life=3)
+    notice = Notice(
+        what="granted", inbox="inbox", name="x", claim_id="stranger", token=2**60, life=3
+    )
     stage.clock.at(0.1, lambda: stage.book.deliver(notice))
     with pytest.raises(LockBusy):
         acquired(stage, order(wait=0.3))

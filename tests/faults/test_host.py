@@ -1,0 +1,69 @@
+"""What the kernel says of the host: network file systems are found in the table of mounts."""
+
+from pathlib import Path
+
+import pytest
+
+from holdfast import Unsupported
+from holdfast.backends.sqlite import backend
+from holdfast.backends.sqlite.host import boot_id, boot_offset, network_type
+
+MOUNTS = r"""
+22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw
+30 22 0:27 / /home rw,relatime shared:2 - nfs4 server:/export rw,vers=4.2
+31 30 254:1 / /home/local rw,relatime shared:3 - xfs /dev/vdb rw
+32 22 0:28 / /mnt/with\040space rw,relatime shared:4 - cifs //nas/share rw
+33 22 0:29 / /srv rw,relatime shared:5 master:6 - fuse.sshfs user@host:/ rw
+34 22 0:30 / /data rw,relatime - tmpfs tmpfs rw
+35 34 0:31 / /data rw,relatime - 9p shared rw
+a line that makes no sense
+"""
+
+
+@pytest.mark.parametrize(
+    ("folder", "kind"),
+    [
+        ("/", ""),
+        ("/var/lib", ""),
+        ("/home", "nfs4"),
+        ("/home/ann", "nfs4"),
+        ("/homestead", ""),
+        ("/home/local/db", ""),
+        ("/mnt/with space/db", "cifs"),
+        ("/srv", "fuse.sshfs"),
+        ("/data/db", "9p"),
+    ],
+)
+def test_the_innermost_mount_counts(folder: str, kind: str) -> None:
+    """The longest mount point above the folder says what it is on; the last one if mounted over."""
+    assert network_type(Path(folder), MOUNTS) == kind
+
+
+def test_no_table_no_verdict() -> None:
+    """Where nothing is known, nothing is refused."""
+    assert network_type(Path("/home"), "") == ""
+
+
+def test_a_network_disk_is_refused_unless_allowed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The error names the kind of disk and the way out."""
+    from holdfast import Client
+
+    monkeypatch.setattr(backend, "network_type", lambda _folder: "nfs4")
+    url = f"sqlite:///{tmp_path / 'locks.db'}"
+    with pytest.raises(Unsupported, match=r"nfs4.*network_fs=allow"):
+        Client(url)
+    with Client(url + "?network_fs=allow") as client, client.lock("x"):
+        pass
+
+
+def test_this_boot_has_a_name() -> None:
+    """Two looks in one boot give the same name."""
+    assert boot_id() == boot_id()
+
+
+def test_the_offset_of_a_time_namespace() -> None:
+    """A shifted boot clock is read from the kernel's own table."""
+    assert boot_offset("monotonic           0         0\nboottime       86400 500000000\n") == 86400.5
+    assert boot_offset("monotonic  0 0\n") == 0

@@ -24,7 +24,7 @@ _LONGEST = 10 * 365 * 86400.0
 def seconds(value: Duration, what: str) -> float:
     """Give ``value`` in seconds, or raise ``Misuse`` that says how to write it."""
     if isinstance(value, (float, int)) and not isinstance(value, bool):
-        span = float(value)
+        span = float(min(value, 2 * _LONGEST))  # a whole number may be too large for a float
     elif isinstance(value, str):
         span = _read(value, what)
     elif hasattr(value, "total_seconds"):

@@ -63,8 +63,9 @@ def address(url: object) -> Address:
     if not given:
         url = os.environ.get(URL_VARIABLE) or f"sqlite:///{default_file()}"
     if not isinstance(url, str) or "://" not in url:
+        shown = repr(url) if "@" not in str(url) else "this"  # it may hold a password
         raise Misuse(
-            f"{url!r} is not a backend URL; write one like 'sqlite:///locks.db' or 'memory://'"
+            f"{shown} is not a backend URL; write one like 'sqlite:///locks.db' or 'memory://'"
         )
     return _of(url, given=given)
 
@@ -81,18 +82,19 @@ def default_file() -> Path:
 
 
 def _of(url: str, *, given: bool) -> Address:
-    from urllib.parse import parse_qsl, unquote, urlsplit  # a client needs it, an import does not
+    from urllib.parse import parse_qsl, unquote  # a client needs it, an import does not
 
     scheme, _, rest = url.partition("://")
-    rest = rest.partition("#")[0]
-    try:
-        parts = urlsplit(f"{scheme}://{rest}")
-    except ValueError as error:
-        raise Misuse(f"this is not a URL that can be read: {error}") from None
-    options = dict(parse_qsl(parts.query, keep_blank_values=True))
-    user, at, host = parts.netloc.rpartition("@")
-    if at:
-        user = user.partition(":")[0] + ":***" if ":" in user else user
-    shown = f"{scheme}://{user}{at}{host}{parts.path}"
-    place = unquote(parts.netloc + parts.path)
-    return Address(scheme.lower(), place, shown, url, options, given)
+    place, _, query = rest.partition("#")[0].partition("?")
+    options = dict(parse_qsl(query, keep_blank_values=True))
+    shown = f"{scheme}://{_without_password(place)}"
+    return Address(scheme.lower(), unquote(place), shown, url, options, given)
+
+
+def _without_password(place: str) -> str:
+    """Hide what stands between the first colon and the last @; without a colon, all of it."""
+    if place.startswith("/"):
+        return place  # a path: no user, no host
+    user, at, host = place.rpartition("@")
+    name, colon, _ = user.partition(":")
+    return f"{name if colon else ''}{colon}***@{host}" if at else place

@@ -58,7 +58,7 @@ def test_placeholders_are_filled_from_the_arguments(
 
     @client.lock(template)
     def work(number: int, who: Any, parts: list[str], *rest: str, kind: str = "new") -> list[str]:
-        assert (number, parts, rest, kind) == (7, ["x"], (), "new")
+        assert (number, who.name, parts, rest, kind) == (7, "ada", ["x"], (), "new")
         return held(client)
 
     who = SimpleNamespace(name="ada")

@@ -82,6 +82,14 @@ def test_an_unknown_renewal_neither_loses_nor_extends(answer: Answer) -> None:
     assert event.remaining == pytest.approx(before - world.time)
 
 
+def test_a_strange_answer_does_not_show_the_claims_id() -> None:
+    """Whoever knows the id can release: an answer that makes no sense is told without it."""
+    world, _ = held(renewed(waiting("c1")))
+    turn_at(world, 4.0)
+    [event] = world.told(events.RenewalUnknown)
+    assert "c1" not in event.error
+
+
 def test_an_unknown_renewal_is_tried_again() -> None:
     """After a short pause the keeper asks again, and a good answer makes all well."""
     world, state = held(Lost(0.1), renewed(granted()))

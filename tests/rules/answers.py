@@ -151,6 +151,7 @@ def _tenure(grant: Grant, now: float, broken: str) -> Tenure:
         metadata=grant.want.metadata,
         slots=grant.slots,
         broken=broken,
+        detached=grant.want.detached,
     )
 
 

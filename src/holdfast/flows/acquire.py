@@ -61,16 +61,12 @@ async def acquire(session: Session, order: Order, place: tuple[str, int]) -> Lea
         again = _again(order, mine)
         if again is not None:
             return again
-    curious = session.hub.curious
-    if curious:
+    if session.hub.curious:
         session.hub.tell(events.Claimed(order.name, order.wait))
     trip = _Trip(started_at, order.wait, session.call_limit)
     while True:
         state = await _attempt(session, order, trip, place)
         if state is not None:
-            if curious:
-                waited_for = runtime.now() - started_at
-                session.hub.tell(events.Granted(order.name, state.token, waited_for))
             return state
         # The claim ended before its body could start: in line again, behind those who came since.
         if runtime.now() >= trip.give_up_at:
@@ -100,7 +96,7 @@ async def _attempt(
             outcome = await _wait_in_line(session, ticket, trip)
         if outcome is None:
             raise await _gave_up(session, order, ticket, trip)
-        return await _take(session, order, ticket, outcome, place)
+        return await _take(session, order, ticket, outcome, trip, place)
     except (LockBusy, Misuse):
         raise  # the backend has nothing of this claim any more
     except BackendUnavailable as error:
@@ -182,7 +178,12 @@ async def _gave_up(session: Session, order: Order, ticket: Ticket, trip: _Trip) 
 
 
 async def _take(
-    session: Session, order: Order, ticket: Ticket, outcome: Outcome, place: tuple[str, int]
+    session: Session,
+    order: Order,
+    ticket: Ticket,
+    outcome: Outcome,
+    trip: _Trip,
+    place: tuple[str, int],
 ) -> LeaseState | None:
     """Turn a grant into a lease under which the body may start, if enough of it is left."""
     now = session.runtime.now()
@@ -194,25 +195,31 @@ async def _take(
         if kept and rule.may_start_unconfirmed(now, deadline, granted.remaining):
             full = granted.remaining >= order.want.ttl
             renew_at = now if rule.confirm_now(now, deadline) else now + rule.TICK
-            return _begin(session, order, granted, deadline, place, None if full else renew_at)
-        confirmed = await _confirm(session, order, granted)
+            confirm_at = None if full else renew_at
+            return _begin(session, order, granted, deadline, place, trip, confirm_at)
+        confirmed = await _confirm(session, order, granted, trip)
     else:
         confirmed = outcome if isinstance(outcome, Confirmed) else None
     if confirmed is None:
         return None
     deadline = rule.deadline(confirmed.asked_at, confirmed.granted.remaining)
     if session.runtime.now() < deadline:
-        return _begin(session, order, confirmed.granted, deadline, place, None)
+        return _begin(session, order, confirmed.granted, deadline, place, trip, None)
     await withdraw(session, order.name, ticket.claim_id, order.want.ttl)
     return None
 
 
-async def _confirm(session: Session, order: Order, granted: Granted) -> Confirmed | None:
+async def _confirm(
+    session: Session, order: Order, granted: Granted, trip: _Trip
+) -> Confirmed | None:
+    """Renew a grant whose first life is too short to start under; ``None`` if it is gone."""
     item = Item(granted.claim_id, granted.token, order.want.ttl)
     by = session.runtime.now() + session.call_limit
     try:
         reply, asked_at = await ask_until(session, Renew(order.name, (item,)), by)
-    except BackendUnavailable:
+    except BackendUnavailable as error:
+        if session.runtime.now() >= trip.give_up_at:
+            raise explain.unresolved(session, order, trip.started_at) from error
         until = session.runtime.now() + order.want.ttl
         session.leave(Withdraw(order.name, granted.claim_id), until)
         return None
@@ -227,6 +234,7 @@ def _begin(
     granted: Granted,
     deadline: float,
     place: tuple[str, int],
+    trip: _Trip,
     confirm_at: float | None,
 ) -> LeaseState:
     """Enter the lease in the book; ``confirm_at`` says when its first short life must be filled."""
@@ -256,4 +264,6 @@ def _begin(
         due_at = min(state.renew_at, state.deadline)
         book.pace = min(book.pace, due_at - now)
         session.due(due_at)
+    if session.hub.curious:
+        session.hub.tell(events.Granted(order.name, state.token, now - trip.started_at))
     return state

@@ -22,6 +22,8 @@ async def extend(session: Session, state: LeaseState, ttl: float) -> None:
     by = now + min(session.call_limit, state.deadline - now)
     reply, asked_at = await ask_until(session, Renew(state.name, (item,)), by)
     answer = reply.answers[0] if isinstance(reply, Renewed) else reply
+    if not state.holds(session.runtime.now()):
+        raise lost_error(session, state)  # the answer came too late: nothing revives a lease
     match answer:
         case Granted():
             confirmed = rule.deadline(asked_at, answer.remaining)

@@ -31,13 +31,13 @@ async def turn(session: Session, patience: Patience) -> float:
     """Do everything that is due; say when to look again."""
     book, runtime = session.book, session.runtime
     book.asleep_until = inf  # whoever adds something from here on wakes us
-    await _finish_chores(session, patience)
     now = runtime.now()
     _tell_losses(session, now)
     leases, tickets = _due(session, now)
     if (leases or tickets) and now >= patience.again_at:
         await _renew(session, patience, leases, tickets)
         _tell_losses(session, runtime.now())
+    await _finish_chores(session, patience)
     # Leases taken and given back at this pace need not wake us each time: we look again anyway.
     pace, book.pace = book.pace, inf
     wake_at = min(_next_look(session, patience), runtime.now() + pace)
@@ -46,25 +46,26 @@ async def turn(session: Session, patience: Patience) -> float:
 
 
 async def _finish_chores(session: Session, patience: Patience) -> None:
-    chores = session.book.chores
-    now = session.runtime.now()
-    mine = [chores.popleft() for _ in range(len(chores))]
-    waiting = [chore for chore in mine if chore.until > now]
-    if now < patience.again_at:
-        chores.extend(waiting)
+    """Say again what a caller could not see confirmed, in time that no lease needs."""
+    book, now = session.book, session.runtime.now()
+    if not book.chores or now < patience.again_at:
         return
-    if not waiting:
-        return
-    replies = await session.wire.ask_all(
-        [chore.request for chore in waiting], now + session.call_limit
-    )
-    failed = [
-        chore
-        for chore, reply in zip(waiting, replies, strict=True)
-        if isinstance(reply, BackendUnavailable)
-    ]
-    chores.extend(failed)
-    _note(session, patience, failed=bool(failed))
+    chores = [book.chores.popleft() for _ in range(len(book.chores))]
+    chores = [chore for chore in chores if chore.until > now]  # the rest has ended by itself
+    failed = chores
+    try:
+        if chores:
+            limit = rule.attempt_limit(now, _soonest_end(session), session.call_limit)
+            requests = [chore.request for chore in chores]
+            replies = await session.wire.ask_all(requests, now + limit)
+            failed = [
+                chore
+                for chore, reply in zip(chores, replies, strict=True)
+                if isinstance(reply, BackendUnavailable)
+            ]
+            _note(session, patience, failed=bool(failed))
+    finally:
+        book.chores.extend(failed)
 
 
 def _tell_losses(session: Session, now: float) -> None:
@@ -104,8 +105,7 @@ async def _renew(
         item = Item(ticket.claim_id, 0, ticket.ttl, rule.PATIENCE)
         items.setdefault(ticket.name, []).append(item)
     requests = [Renew(name, tuple(items[name])) for name in sorted(items, key=str.encode)]
-    soonest = min((state.deadline for state in leases), default=asked_at + rule.PATIENCE)
-    limit = rule.attempt_limit(asked_at, soonest, session.call_limit)
+    limit = rule.attempt_limit(asked_at, _soonest_end(session), session.call_limit)
     replies = await session.wire.ask_all(requests, asked_at + limit)
     failed = False
     for request, reply in zip(requests, replies, strict=True):
@@ -137,6 +137,8 @@ def _settle_lease(
     asked_at: float,
 ) -> None:
     now = session.runtime.now()
+    if now >= state.deadline:
+        return  # it is lost, whatever the backend would say
     match answer:
         case Granted():
             confirmed = rule.deadline(asked_at, answer.remaining)
@@ -153,7 +155,9 @@ def _settle_lease(
             else:
                 lose(session, state, f"the backend has ended it ({answer.how})")
         case _:
-            error = answer.message if isinstance(answer, BackendUnavailable) else repr(answer)
+            error = f"unexpected answer ({type(answer).__name__})"
+            if isinstance(answer, BackendUnavailable):
+                error = answer.message
             left = state.deadline - now
             session.hub.tell(events.RenewalUnknown(state.name, state.token, left, error))
 
@@ -183,13 +187,23 @@ def _note(session: Session, patience: Patience, *, failed: bool) -> None:
         patience.failures, patience.again_at = 0, -inf
 
 
+def _soonest_end(session: Session) -> float:
+    """Say when the first of the leases ends, or the first of the places in line."""
+    book = session.book
+    leases = min((state.deadline for state in tuple(book.leases.values())), default=inf)
+    waiting = [ticket for ticket in tuple(book.tickets.values()) if ticket.outcome is None]
+    places = min((ticket.confirmed_at for ticket in waiting), default=inf) + rule.PATIENCE
+    return min(leases, places if places > session.runtime.now() else inf)
+
+
 def _next_look(session: Session, patience: Patience) -> float:
     book = session.book
+    leases = tuple(book.leases.values())
+    waiting = [ticket for ticket in tuple(book.tickets.values()) if ticket.outcome is None]
     renew_at = min(
-        min((state.renew_at for state in tuple(book.leases.values())), default=inf),
-        min((ticket.renew_at for ticket in tuple(book.tickets.values())), default=inf),
-        min((ticket.retry_at for ticket in tuple(book.tickets.values())), default=inf),
+        min((state.renew_at for state in leases), default=inf),
+        min((min(ticket.renew_at, ticket.retry_at) for ticket in waiting), default=inf),
         -inf if book.chores else inf,
     )
-    ends_at = min((state.deadline for state in tuple(book.leases.values())), default=inf)
+    ends_at = min((state.deadline for state in leases), default=inf)
     return min(max(renew_at, patience.again_at), ends_at)

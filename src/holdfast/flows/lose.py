@@ -20,8 +20,14 @@ def lose(session: Session, state: LeaseState, reason: str) -> None:
     session.hub.tell(events.Lost(state.name, state.token, held_for, state.loss))
     for bell in tuple(state.watchers):
         bell.ring()
+    failure: Exception | None = None
     while state.listeners:
-        state.push(state.listeners.pop(0))
+        try:
+            state.push(state.listeners.pop(0))
+        except Exception as error:  # noqa: BLE001 - the others are told first
+            failure = error
+    if failure is not None:
+        raise failure
 
 
 def disown(session: Session, state: LeaseState) -> None:

@@ -32,10 +32,15 @@ async def release(session: Session, state: LeaseState) -> None:
     state.released = True  # first, so that nobody believes while the release is under way
     if session.book.leases.pop(state.claim_id, None) is None:
         return
-    disown(session, state)
-    for bell in state.watchers:
-        bell.ring()
+    _let_go(session, state)
     await _tell_backend(session, state, now)
+
+
+def _let_go(session: Session, state: LeaseState) -> None:
+    state.released = True
+    disown(session, state)
+    for bell in tuple(state.watchers):
+        bell.ring()
 
 
 async def _tell_backend(session: Session, state: LeaseState, now: float) -> None:
@@ -78,6 +83,7 @@ def _give_up(session: Session, state: LeaseState, now: float) -> None:
     The keeper still says so: on a grant marked broken this is the word that passes it on.
     """
     lose(session, state, state.why_over())
+    state.loss = state.loss or state.why_over()  # the keeper may be in the middle of telling it
     state.released = True
     session.leave(Release(state.name, state.claim_id), now + state.ttl)
 
@@ -90,8 +96,7 @@ async def release_all(session: Session) -> None:
         if not state.holds(now):
             _give_up(session, state, now)
         elif session.book.leases.pop(state.claim_id, None) is not None:
-            state.released = True
-            disown(session, state)
+            _let_go(session, state)
             good.append(state)
     if not good:
         return

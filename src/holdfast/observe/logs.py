@@ -28,7 +28,13 @@ def log(event: Event) -> None:
         case Waited(waited_for=waited_for, holders=holders):
             logger.warning("waiting %s for %s, %s", readable(waited_for), name, held_by(holders))
         case Lost(token=token, held_for=held_for, reason=reason):
-            logger.error("lost %s (token %d) after %s: %s", name, token, readable(held_for), reason)
+            logger.error(
+                "lost %s (token %d) after %s: %s",
+                name,
+                token,
+                readable(held_for),
+                printable(reason),
+            )
         case RenewalUnknown(token=token, remaining=remaining, error=error):
             logger.warning(
                 "could not renew %s (token %d), %s left: %s",

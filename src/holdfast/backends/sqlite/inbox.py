@@ -13,6 +13,7 @@ import json
 import os
 import select
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from holdfast import clock
@@ -69,7 +70,8 @@ class Pipe:
         """Close and remove the pipe."""
         if self._fd >= 0:
             self.forget()
-            self._path.unlink(missing_ok=True)
+            with suppress(OSError):  # whoever took the folder away took the pipe with it
+                self._path.unlink()
 
     def forget(self) -> None:
         """Close the inherited end only: the pipe belongs to the parent."""

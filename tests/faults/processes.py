@@ -15,10 +15,10 @@ ROOT = Path(__file__).parent.parent.parent
 
 
 class Program:
-    """One process that runs ``tests.faults.programs.<name>`` and reports line by line, as JSON."""
+    """One process that runs ``tests.faults.programs.<program>`` and reports line by line, as JSON."""
 
-    def __init__(self, name: str, **plan: Any) -> None:
-        command = [sys.executable, "-m", f"tests.faults.programs.{name}", json.dumps(plan)]
+    def __init__(self, program: str, /, **plan: Any) -> None:
+        command = [sys.executable, "-m", f"tests.faults.programs.{program}", json.dumps(plan)]
         self._process = subprocess.Popen(
             command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )

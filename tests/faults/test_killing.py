@@ -1,7 +1,9 @@
 """kill -9: the next one gets in soon, the file stays whole, and nothing holds for the dead."""
 
+import os
 import signal
 import sqlite3
+import threading
 import time
 from pathlib import Path
 
@@ -21,22 +23,12 @@ def test_the_next_in_line_gets_in_within_about_a_second(tmp_path: Path) -> None:
         for _ in range(4):
             with Program("holding", url=url, name="x", ttl=60, how="quietly") as holder:
                 holder.hear()
-                killed_at: list[float] = []
-
-                def kill(holder: Program = holder, killed_at: list[float] = killed_at) -> bool:
-                    if not killed_at and client.show("x").waiters:
-                        killed_at.append(time.monotonic())
-                        holder.send(signal.SIGKILL)
-                    return True
-
                 gaps.append(_gap(client, url, holder))
     print("gaps", [f"{gap:.2f}" for gap in gaps])  # noqa: T201 - the measured numbers, with -s
     assert max(gaps) < 2.0, gaps
 
 
 def _gap(client: Client, url: str, holder: Program) -> float:
-    import threading
-
     killed_at: list[float] = []
 
     def kill() -> None:
@@ -102,8 +94,6 @@ def test_killed_in_the_middle_of_anything_the_file_stays_usable(tmp_path: Path) 
 
 def test_the_pipes_of_the_dead_are_swept_away(tmp_path: Path) -> None:
     """What a killed process left beside the file is removed when it is a day old."""
-    import os
-
     url = f"sqlite:///{tmp_path / 'locks.db'}"
     inboxes = tmp_path / "locks.db-inboxes"
     with Program("holding", url=url, name="x", ttl=60, how="quietly") as holder:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import AsyncClient, Client, LockBusy
-from holdfast.testing.watching import eventually
+from holdfast import AsyncClient, Client
+from holdfast.testing.watching import eventually, eventually_async
 from tests.faults.processes import Program
 
 
@@ -18,7 +18,7 @@ async def test_a_thousand_cancelled_attempts_leave_nothing(tmp_path: Path, backe
     """Acquire attempts that are cancelled at random moments hold nothing afterwards."""
     url = f"sqlite:///{tmp_path / 'locks.db'}" if backend == "sqlite" else f"memory://{tmp_path}"
     dice = random.Random(1)
-    async with AsyncClient(url, ttl=60) as client, AsyncClient(url) as rival:
+    async with AsyncClient(url, ttl=60) as client, AsyncClient(url, ttl=60) as rival:
         lock = client.lock("x")
 
         async def attempt() -> None:
@@ -47,8 +47,13 @@ async def test_a_thousand_cancelled_attempts_leave_nothing(tmp_path: Path, backe
         competition.cancel()
         await asyncio.wait([competition])
         assert outcomes["cancelled"] > 300
-        seen = await rival.show("x")
-        assert (seen.held, seen.waiters) == (False, 0)
+
+
+        async def free() -> bool:  # what was cancelled while releasing is released soon after
+            seen = await rival.show("x")
+            return not seen.held and not seen.waiters
+
+        await eventually_async(free, 2.0, "a free name")
         async with lock as lease:  # and the object is as good as new
             assert lease.held
         assert client._engine.book.leases == client._engine.book.tickets == {}
@@ -60,16 +65,15 @@ def test_interrupted_threads_leave_nothing(tmp_path: Path, seed: int) -> None:
     """Ctrl-C at hundreds of random moments: nothing is held and the file is not locked."""
     file = tmp_path / "locks.db"
     url = f"sqlite:///{file}"
-    with Program("interrupted", url=url, seed=seed, times=700, stay=30) as victim:
-        assert victim.hear(18)["interrupted"] > 500
+    with Program("interrupted", url=url, seed=seed, times=500, stay=30) as victim:
+        said = victim.hear(18)
+        assert said["trouble"] == ""
+        assert (said["interrupted"], said["keepers"]) == (500, 1)
         with sqlite3.connect(file, timeout=1, isolation_level=None) as connection:
             connection.execute("BEGIN IMMEDIATE")
             connection.execute("ROLLBACK")
         connection.close()
         with Client(url) as client:
             eventually(lambda: not client.show("x").held, 3.0, "a free name")
-            try:
-                with client.lock("x", wait=3):
-                    pass
-            except LockBusy as busy:
-                raise AssertionError("a lock was left behind") from busy
+            with client.lock("x", wait=3):
+                pass

@@ -117,8 +117,11 @@ class Keeper:
                 until = run(turn(self._session, patience))
                 if self._book.closing and not self._book.chores:
                     continue
-                for notice in ear.listen(until):
+                notices = ear.listen(until)
+                for notice in notices:
                     self._book.deliver(notice)
+                if notices:
+                    time.sleep(0)  # those who were told go first
             except Exception:  # noqa: BLE001 - whatever it is, the leases still need their keeper
                 complain("the keeper of %s stumbled and goes on", self._holder)
                 time.sleep(BREATHER)

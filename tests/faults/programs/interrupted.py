@@ -1,13 +1,16 @@
 """Be interrupted at random moments, as by a Ctrl-C, while taking and giving back a lock."""
 
 import gc
+import logging  # noqa: F401 - so that no interruption hits its import, which is another story
 import random
 import signal
+import threading
 import time
 import warnings
+from contextlib import suppress
 from types import FrameType
 
-from holdfast import Client
+from holdfast import Client, Misuse
 from tests.faults.processes import plan, report
 
 given = plan()
@@ -18,26 +21,34 @@ def interrupt(_number: int, _frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
+def take_often(client: Client, dice: random.Random) -> None:
+    """Take and give back; somewhere in between the alarm rings."""
+    signal.setitimer(signal.ITIMER_REAL, dice.uniform(0.00005, 0.001))
+    for _ in range(500):  # not for ever: an alarm that rings in a finaliser is swallowed
+        with client.lock("x"):
+            pass
+
+
 def main() -> None:
-    """Take and give back, with an alarm that may ring anywhere in between."""
+    """Be interrupted many times, then stay, alive but asking nothing."""
     warnings.simplefilter("ignore", ResourceWarning)  # a lease dropped on the way out says so
     signal.signal(signal.SIGALRM, interrupt)
     dice = random.Random(given["seed"])
     client = Client(given["url"], ttl=60, call_limit=2)
-    interrupted = 0
-    for _ in range(given["times"]):
+    interrupted, trouble = 0, ""
+    while interrupted < given["times"] and not trouble:
         try:
-            signal.setitimer(signal.ITIMER_REAL, dice.uniform(0.00005, 0.001))
-            for _ in range(1000):
-                with client.lock("x"):
-                    pass
-        except KeyboardInterrupt:
+            take_often(client, dice)
+        except KeyboardInterrupt:  # the one alarm has rung, so there is none left to ring here
             interrupted += 1
-        finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
+        except Misuse as error:
+            trouble = str(error)
+    with suppress(KeyboardInterrupt):
+        signal.signal(signal.SIGALRM, signal.SIG_IGN)
     gc.collect()
-    report(interrupted=interrupted)
-    time.sleep(given["stay"])  # alive, but asking nothing: what is held or locked stays so
+    keepers = [one.name for one in threading.enumerate() if "keeper" in one.name]
+    report(interrupted=interrupted, trouble=trouble, keepers=len(keepers))
+    time.sleep(given["stay"])
 
 
 if __name__ == "__main__":

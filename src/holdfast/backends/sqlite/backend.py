@@ -79,7 +79,7 @@ def connect(address: Address, prefix: str) -> SqliteBackend:
     network = address.option("network_fs", ("refuse", "allow"), "refuse")
     path = _path(address)
     if path == default_file():
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _make_state_folder(path.parent)
     if not path.parent.is_dir():
         raise BackendUnavailable(
             f"{address.shown}: the folder {path.parent} does not exist; make it first. An absolute"
@@ -96,6 +96,18 @@ def connect(address: Address, prefix: str) -> SqliteBackend:
         )
     pipes = wakeup == "pipe" and hasattr(os, "mkfifo")
     return SqliteBackend(path, address.shown, prefix, pipes=pipes)
+
+
+def _make_state_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise BackendUnavailable(
+            f"the folder {folder} of the embedded default cannot be made ({error.strerror});"
+            " set XDG_STATE_HOME, or choose a file with a URL like sqlite:///locks.db",
+            backend="sqlite",
+            transient=False,
+        ) from error
 
 
 def _path(address: Address) -> Path:

@@ -48,15 +48,21 @@ def from_row(name: str, row: Row) -> Record:
             transient=False,
         )
     kind = cast("Kind", kind)
-    return Record(
-        name,
-        kind,
-        capacity,
-        last_token,
-        () if grants == "[]" else tuple(_to_grant(kind, capacity, g) for g in json.loads(grants)),
-        () if queue == "[]" else tuple(_to_waiter(kind, capacity, w) for w in json.loads(queue)),
-        ended,
-    )
+    held: tuple[Grant, ...] = ()
+    waiting: tuple[Waiter, ...] = ()
+    try:
+        if grants != "[]":
+            held = tuple([_to_grant(kind, capacity, cells) for cells in json.loads(grants)])
+        if queue != "[]":
+            waiting = tuple([_to_waiter(kind, capacity, cells) for cells in json.loads(queue)])
+    except (ValueError, TypeError) as error:
+        raise BackendUnavailable(
+            f"the record of {name!r} cannot be read: somebody else has written into the file; stop"
+            " the programs that use it and move it away, holdfast makes a new one",
+            backend="sqlite",
+            transient=False,
+        ) from error
+    return Record(name, kind, capacity, last_token, held, waiting, ended)
 
 
 def _party(one: Grant | Waiter) -> str:

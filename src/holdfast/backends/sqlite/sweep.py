@@ -17,6 +17,9 @@ SLICE = 500
 SLICE_EVERY = 1.0
 ROUND_EVERY = 3600.0
 
+PIPE_KEPT_FOR = 3600.0
+"""How long the pipe of a dead client stays: while it is there its leases are seen to be dead."""
+
 
 class Sweep:
     """Where one connection is on its way through the table."""
@@ -39,7 +42,7 @@ class Sweep:
             return
         self._after, self.due_at = 0, now + ROUND_EVERY
         if self._inboxes.is_dir():
-            inbox.sweep(self._inboxes, time.time() - IDLE_FOR)
+            inbox.sweep(self._inboxes, time.time() - PIPE_KEPT_FOR)
 
 
 def _forget(connection: sqlite3.Connection, idle: list[tuple[int, int]], idle_since: float) -> None:

@@ -34,6 +34,10 @@ class Wire(Protocol):
         """Let go of every connection."""
         ...
 
+    def abandon(self) -> None:
+        """Let go soon, without taking a lock or waiting: for finalisers."""
+        ...
+
 
 class Ear(Protocol):
     """The inbox of one client, read by its keeper. ``address`` is empty where there is none."""

@@ -16,6 +16,7 @@ from typing import Any
 
 from holdfast import AsyncClient, Client
 from tests.faults.ledger import Ledger, gaps_after_kills
+from tests.faults.processes import die_with_parent
 
 NAME = "counter"
 
@@ -38,6 +39,7 @@ class Crew:
             return
         status = 1
         try:
+            die_with_parent()
             work(self._plan, worker)
             status = 0
         finally:

@@ -1,5 +1,6 @@
 """Programs of our own, run as real processes: started, listened to, stopped, killed."""
 
+import ctypes
 import json
 import os
 import queue
@@ -7,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -15,12 +17,17 @@ ROOT = Path(__file__).parent.parent.parent
 
 
 class Program:
-    """One process that runs ``tests.faults.programs.<program>`` and reports line by line, as JSON."""
+    """One process that runs a module of ``programs`` and reports line by line, as JSON."""
 
     def __init__(self, program: str, /, **plan: Any) -> None:
         command = [sys.executable, "-m", f"tests.faults.programs.{program}", json.dumps(plan)]
         self._process = subprocess.Popen(
-            command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            command,
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,  # so that its children can be ended with it
         )
         self._reports: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
         self._reader = threading.Thread(target=self._read, daemon=True)
@@ -71,13 +78,20 @@ class Program:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self.send(signal.SIGCONT) if self._process.poll() is None else None
+        with suppress(ProcessLookupError):
+            os.killpg(self.pid, signal.SIGKILL)
         self.kill()
         self._reader.join()
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.close()
         self._process.stdout.close()
+
+
+def die_with_parent() -> None:
+    """Make a forked child end with its parent, so that a failed test leaves nobody at work."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 
 
 def report(**facts: Any) -> None:

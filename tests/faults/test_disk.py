@@ -1,5 +1,6 @@
 """What can be wrong with the file and its folder: a clear error, and loss that is told."""
 
+import asyncio
 import os
 import resource
 import shutil
@@ -118,11 +119,11 @@ def test_a_path_that_is_a_folder(tmp_path: Path) -> None:
 
 
 UNPRIVILEGED = """
-import os, sys
+import logging, os, sys
 from holdfast import Client, BackendUnavailable
-import holdfast.backends.sqlite.backend
+import holdfast.observe.logs
 with Client(f"sqlite:///{sys.argv[1]}/warm.db") as client, client.lock("x"):
-    pass  # everything is imported
+    pass  # everything is imported: what follows may not be allowed to read the library
 if os.geteuid() == 0:
     os.seteuid(65534)  # root could write everywhere: be nobody from here on
 try:
@@ -252,6 +253,19 @@ def remove(folder: Path) -> None:
         (folder / f"locks.db{suffix}").unlink(missing_ok=True)
 
 
+def test_a_holder_whose_path_leads_nowhere_is_told(tmp_path: Path) -> None:
+    """A file that can no longer be reached by its name protects nobody: its holder is told."""
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    with Client(f"sqlite:///{folder / 'locks.db'}") as client:
+        lease = client.lock("x", ttl=0.6).acquire()
+        folder.rename(tmp_path / "elsewhere")
+        folder.write_text("now a file")
+        assert lease.wait_lost(3) is True
+        with pytest.raises(LockLost):
+            lease.release()
+
+
 async def test_the_folder_becomes_a_file(tmp_path: Path) -> None:
     """When the path leads nowhere any more, calls end with a clear error, sync and async."""
     folder = tmp_path / "folder"
@@ -264,7 +278,7 @@ async def test_the_folder_becomes_a_file(tmp_path: Path) -> None:
         pass
     folder.rename(tmp_path / "elsewhere")
     folder.write_text("now a file")
-    time.sleep(0.15)  # an open connection looks at its path ten times a second
+    await asyncio.sleep(0.15)  # an open connection looks at its path ten times a second
     with pytest.raises(BackendUnavailable):
         taken(url)
     with pytest.raises(BackendUnavailable), client.lock("y", wait=0):

@@ -21,7 +21,7 @@ a line that makes no sense
 
 
 @pytest.mark.parametrize(
-    ("folder", "kind"),
+    "folder, kind",
     [
         ("/", ""),
         ("/var/lib", ""),
@@ -65,5 +65,7 @@ def test_this_boot_has_a_name() -> None:
 
 def test_the_offset_of_a_time_namespace() -> None:
     """A shifted boot clock is read from the kernel's own table."""
-    assert boot_offset("monotonic           0         0\nboottime       86400 500000000\n") == 86400.5
+    assert (
+        boot_offset("monotonic           0         0\nboottime       86400 500000000\n") == 86400.5
+    )
     assert boot_offset("monotonic  0 0\n") == 0

@@ -48,13 +48,14 @@ def _gap(client: Client, url: str, holder: Program) -> float:
 def test_a_dead_holder_is_gone_at_once_for_whoever_asks(tmp_path: Path) -> None:
     """Nobody has to wait when the holder is known to be dead before asking."""
     url = f"sqlite:///{tmp_path / 'locks.db'}"
-    with Client(url) as client:
-        with Program("holding", url=url, name="x", ttl=60, how="quietly") as holder:
-            holder.hear()
-            assert client.lock("x").try_acquire() is None
-            holder.kill()
-            lease = eventually(lambda: client.lock("x").try_acquire(), 1.0, "a free name")
-            lease.release()
+    holding = Program("holding", url=url, name="x", ttl=60, how="quietly")
+    with Client(url) as client, holding as holder:
+        holder.hear()
+        assert client.lock("x").try_acquire() is None
+        holder.kill()
+        eventually(lambda: not client.show("x").held, 1.0, "a free name")
+        with client.lock("x", wait=0):
+            pass
 
 
 def test_a_dead_waiter_is_passed_over(tmp_path: Path) -> None:
@@ -102,6 +103,5 @@ def test_the_pipes_of_the_dead_are_swept_away(tmp_path: Path) -> None:
     [left] = list(inboxes.iterdir())
     long_ago = time.time() - 2 * 86_400
     os.utime(left, (long_ago, long_ago))
-    with Client(url) as client:
-        with client.lock("y"):
-            assert left not in list(inboxes.iterdir())
+    with Client(url) as client, client.lock("y"):
+        assert left not in list(inboxes.iterdir())

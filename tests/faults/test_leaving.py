@@ -28,12 +28,12 @@ def test_the_end_of_the_interpreter_releases(tmp_path: Path, how: str) -> None:
 def test_a_terminated_process_is_noticed(tmp_path: Path) -> None:
     """SIGTERM ends a program without a word; its lock is free soon all the same."""
     url = f"sqlite:///{tmp_path / 'locks.db'}"
-    with Client(url) as client:
-        with Program("holding", url=url, name="x", ttl=60, how="quietly") as holder:
-            holder.hear()
-            holder.send(signal.SIGTERM)
-            holder.ended()
-            eventually(lambda: not client.show("x").held, 1.5, "a free name")
+    holding = Program("holding", url=url, name="x", ttl=60, how="quietly")
+    with Client(url) as client, holding as holder:
+        holder.hear()
+        holder.send(signal.SIGTERM)
+        holder.ended()
+        eventually(lambda: not client.show("x").held, 1.5, "a free name")
 
 
 def test_forked_while_holding(tmp_path: Path) -> None:

@@ -208,6 +208,26 @@ def test_a_newcomer_passes_those_who_cannot_be_reached() -> None:
     assert scene.waiting == ["bob"]
 
 
+def test_one_living_waiter_is_enough_to_hold_back_a_newcomer() -> None:
+    """A closed inbox at the head does not open the way past those behind it."""
+    scene = Scene("semaphore", 2)
+    scene.take("ann")
+    scene.join("bob", weight=2)
+    scene.join("cy", weight=2)
+    scene.closed.add("bob")
+    assert isinstance(scene.claim("dan", weight=1), Busy)
+
+
+def test_the_last_free_permit_is_handed_over() -> None:
+    """A waiter that just fits beside those who hold comes in."""
+    scene = Scene("semaphore", 2)
+    scene.take("ann")
+    scene.take("bob")
+    scene.join("cy")
+    scene.release("ann")
+    assert scene.holding == ["bob", "cy"]
+
+
 def test_a_dead_waiter_falls_out() -> None:
     """A waiter whose client is silent for its patience is gone from the queue."""
     scene = Scene()
@@ -325,6 +345,15 @@ def test_looking_shows_what_is_and_changes_nothing() -> None:
     assert info.holders == ()
     assert [place.holder.client for place in info.queue] == ["bob"]
     assert scene.record is before
+
+
+def test_looking_leaves_out_the_dead() -> None:
+    """A look at a name whose clients are gone shows nobody."""
+    scene = Scene()
+    scene.take("ann")
+    scene.join("bob")
+    scene.gone |= {"ann", "bob"}
+    assert (scene.look().holders, scene.look().queue) == ((), ())
 
 
 def test_a_name_nobody_knows_can_be_asked_about() -> None:

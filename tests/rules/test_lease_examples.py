@@ -71,6 +71,16 @@ def test_release_twice_is_the_same_as_once() -> None:
     assert scene.holding == ["bob"]
 
 
+def test_how_a_claim_ended_is_not_rewritten() -> None:
+    """Withdrawing what was released says that it was released."""
+    scene = Scene()
+    scene.take("ann")
+    scene.release("ann")
+    after = scene.record
+    assert how(scene.withdraw("ann")) == "released"
+    assert scene.record == after
+
+
 def test_only_the_owner_can_release() -> None:
     """An id that nobody knows releases nothing and leaves no trace."""
     scene = Scene()
@@ -166,6 +176,14 @@ def test_renewal_never_revives() -> None:
     scene.now += 10.0
     assert how(scene.renew("ann", token)) == "lapsed"
     assert scene.record.idle
+
+
+def test_renewal_moves_nothing_but_the_end() -> None:
+    """Token, slots and the time of the grant stay as they were."""
+    scene = Scene("semaphore", 2)
+    first = scene.take("ann", ttl=10.0)
+    scene.now, scene.mint = scene.now + 5.0, scene.mint + 5_000_000
+    assert scene.renew("ann", first.token, ttl=10.0) == first
 
 
 def test_renewal_needs_the_same_token() -> None:

@@ -46,9 +46,17 @@ def checked_ttl(ttl: Duration, *, renew: bool, capabilities: Capabilities) -> fl
             f"a ttl of {readable(span)} leaves no time to renew it on {capabilities.backend}: use"
             f" at least {readable(capabilities.min_ttl)}, or renew=False"
         )
-    if span < SHORTEST_LIFE:
-        raise Misuse(f"a ttl of {span * 1000:g} ms is too short to be of use: 10 ms is the least")
-    return span
+    return checked_life(span, "ttl")
+
+
+def checked_life(span: Duration, what: str) -> float:
+    """Give how long something lives, in seconds, if that is long enough to be of use."""
+    life = positive(span, what)
+    if life < SHORTEST_LIFE:
+        raise Misuse(
+            f"a {what} of {life * 1000:g} ms is too short to be of use: 10 ms is the least"
+        )
+    return life
 
 
 def checked_wait(wait: Duration | None) -> float | None:

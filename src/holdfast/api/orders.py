@@ -8,12 +8,13 @@ from math import inf
 from holdfast.api.checks import (
     Given,
     Unset,
+    checked_life,
     checked_metadata,
     checked_name,
     checked_ttl,
     checked_wait,
 )
-from holdfast.durations import Duration, positive
+from holdfast.durations import Duration
 from holdfast.errors import Misuse
 from holdfast.flows.order import Order
 from holdfast.rules.messages import Want
@@ -45,7 +46,7 @@ class Orders:
         span = self._ttl
         if not isinstance(ttl, Unset):
             span = checked_ttl(ttl, renew=renew, capabilities=self._capabilities)
-        longest = inf if max_hold is None else positive(max_hold, "max_hold")
+        longest = inf if max_hold is None else checked_life(max_hold, "max_hold")
         want = Want(
             kind=kind,
             capacity=1,

@@ -15,6 +15,7 @@ PAGE = 1000
 
 async def show(session: Session, name: str) -> LockInfo:
     """Show one name."""
+    session.refuse_if_closed()
     reply, _ = await ask_until(session, Look(name), _by(session))
     if not isinstance(reply, Seen):
         raise nonsense(session, reply)
@@ -23,6 +24,7 @@ async def show(session: Session, name: str) -> LockInfo:
 
 async def locks(session: Session, prefix: str) -> list[LockInfo]:
     """Show every name in use that starts with ``prefix``, in the order of their bytes."""
+    session.refuse_if_closed()
     found: list[LockInfo] = []
     after = ""
     while True:
@@ -39,6 +41,7 @@ async def break_lock(
     session: Session, name: str, token: int, reason: str, *, force: bool
 ) -> Tenure:
     """Mark the grant with this token, or take it away at once; give what was broken."""
+    session.refuse_if_closed()
     request = Break(name, token, reason, force)
     reply, _ = await ask_until(session, request, _by(session))
     match reply:

@@ -25,8 +25,9 @@ class Hub:
         """Whether anybody wants the everyday events too; if not, they are not even made."""
         if self._observers:
             return True
-        logging = sys.modules.get("logging")  # nobody asks for DEBUG without importing it
-        return logging is not None and logging.getLogger("holdfast").isEnabledFor(DEBUG)
+        # Nobody asks for DEBUG without importing it; while it is being imported it has no names.
+        logger = getattr(sys.modules.get("logging"), "getLogger", None)
+        return logger is not None and bool(logger("holdfast").isEnabledFor(DEBUG))
 
     def tell(self, event: Event) -> None:
         """Tell everybody."""

@@ -96,7 +96,7 @@ class Engine:
         """Close without waiting: for finalisers, which must not take a lock."""
         if not self.closed:
             self.closed = True
-            self.keeper.closes.append(self.session.wire.close)
+            self.session.wire.abandon()
             self.keeper.abandon()
 
     def start_anew(self) -> None:

@@ -43,7 +43,6 @@ class Keeper:
         self._thread: threading.Thread | None = None
         self._ear: Ear | None = None
         self._goodbyes: list[Bell] = []
-        self.closes: list[Callable[[], None]] = []
 
     def inbox(self) -> str:
         """Give the client's address, opening its inbox on first use."""
@@ -126,8 +125,8 @@ class Keeper:
                 complain("the keeper of %s stumbled and goes on", self._holder)
                 time.sleep(BREATHER)
         self._book.closed = True
-        for close in (ear.close, self._session.wire.close, *self.closes):
-            close()
+        ear.close()
+        self._session.wire.close()
         for goodbye in self._goodbyes:
             goodbye.ring()
 

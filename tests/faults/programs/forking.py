@@ -10,7 +10,7 @@ from tests.faults.processes import plan, report
 given = plan()
 
 
-def in_child(client: Client, lease_held: bool) -> None:
+def in_child(client: Client, *, held: bool) -> None:
     """Say what is held here, then work for oneself."""
     with client.lock("child", ttl=given["ttl"]) as mine:
         token = mine.token
@@ -18,7 +18,7 @@ def in_child(client: Client, lease_held: bool) -> None:
         time.sleep(3 * given["ttl"])
         mine.check()
     client.close()
-    report(who="child", held=lease_held, token=token, busy=busy)
+    report(who="child", held=held, token=token, busy=busy)
 
 
 def main() -> None:
@@ -29,7 +29,7 @@ def main() -> None:
             pid = os.fork()
             if pid == 0:
                 try:
-                    in_child(client, lease.held)
+                    in_child(client, held=lease.held)
                 finally:
                     sys.stdout.flush()
                     os._exit(0)

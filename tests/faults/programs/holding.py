@@ -21,7 +21,7 @@ def hold() -> None:
                 while True:
                     now = time.monotonic()
                     lease.check()
-                    # Checked after a pause that was longer than the lease lives, and still believed.
+                    # Checked after a pause longer than the lease lives, and still believed.
                     if now - believed_at > ttl:
                         report(violation=f"believed after {now - believed_at:.2f} s")
                     believed_at = now
@@ -71,5 +71,5 @@ if __name__ == "__main__":
             asyncio.run(hold_async())
         case "quietly":
             hold_quietly()
-        case "quietly-async":
+        case _:
             asyncio.run(hold_quietly_async())

@@ -15,9 +15,9 @@ def main() -> None:
     client = Client(given["url"])
     with client.lock("warm"):
         pass
+    parent = os.getpid()
     if os.fork():
         sys.exit(0)  # closes the client, as at every exit
-    parent = os.getppid()
     with client.lock("x", ttl=given["ttl"], on_loss="flag") as lease:
         while os.getppid() == parent:
             time.sleep(0.01)

@@ -8,7 +8,7 @@ import time
 from contextlib import suppress
 
 from holdfast import AsyncClient, Client
-from tests.faults.processes import plan, report
+from tests.faults.processes import die_with_parent, plan, report
 
 given = plan()
 
@@ -41,6 +41,7 @@ def start(seed: int) -> int:
     if pid:
         return pid
     try:
+        die_with_parent()
         if seed % 2:
             work(seed)
         else:

@@ -11,6 +11,7 @@ from math import inf
 from typing import Any, NamedTuple, TypeVar
 
 from holdfast.errors import BackendUnavailable
+from holdfast.flows.acquire import acquire
 from holdfast.flows.book import Book, LeaseState
 from holdfast.flows.keep import Patience, turn
 from holdfast.flows.order import Order
@@ -34,7 +35,7 @@ class Clock:
     def __init__(self) -> None:
         self.time = START
         self._agenda: list[tuple[float, Callable[[], object]]] = []
-        self.keepers: list["FakeKeeper"] = []
+        self.keepers: list[FakeKeeper] = []
 
     def now(self) -> float:
         """Read the clock."""
@@ -86,7 +87,7 @@ class FakeRuntime:
         self.pushed: list[Callable[[], object]] = []
 
     def dice(self) -> float:
-        """Always throw the middle."""
+        """Throw the middle, always."""
         return 0.5
 
     def bell(self) -> Bell:
@@ -228,7 +229,7 @@ class FakeWire:
 
     def says(self, reply: Reply) -> Fate:
         """Make a fate that answers with this, whatever the rule would say."""
-        return lambda request, deadline: reply
+        return lambda _request, _deadline: reply
 
 
 class FakeKeeper:
@@ -335,9 +336,24 @@ class Stage:
         rival = Holder("rival", "elsewhere", 2)
         self.server.answer(Claim(name, claim_id, want, rival, "rival's", 60.0))
 
+    def book_is_empty(self) -> bool:
+        """Whether this client neither holds nor waits nor owns."""
+        return not (self.book.leases or self.book.tickets or self.book.owned)
+
     def lose_notices(self) -> None:
         """From now on no notice arrives."""
         self.server.deliver = None
+
+
+def cut_after(stage: Stage, seconds: float) -> Fate:
+    """Make a fate: carried out, and the connection breaks ``seconds`` later."""
+
+    def fate(request: Request, _deadline: float) -> Reply:
+        stage.server.answer(request)
+        stage.clock.time += seconds
+        raise BackendUnavailable("connection lost", backend="fake", outcome="unknown")
+
+    return fate
 
 
 def order(wait: float | None = None, ttl: float = 10.0, **terms: Any) -> Order:
@@ -348,6 +364,4 @@ def order(wait: float | None = None, ttl: float = 10.0, **terms: Any) -> Order:
 
 def acquired(stage: Stage, wanted: Order) -> LeaseState:
     """Acquire, as a thread would."""
-    from holdfast.flows.acquire import acquire
-
     return run(acquire(stage.session, wanted, ("test.py", 1)))

@@ -6,7 +6,7 @@ from holdfast.errors import BackendUnavailable, LockBusy, Misuse
 from holdfast.observe import events
 from holdfast.rules.messages import Broke, Claim, Ended, Refused, Withdraw
 from holdfast.values import Holder, Tenure
-from tests.flows.played.stage import START, Stage, acquired, order
+from tests.flows.played.stage import START, Stage, acquired, cut_after, order
 
 
 def test_one_question_takes_a_free_name() -> None:
@@ -23,7 +23,7 @@ def test_a_lost_reply_is_asked_for_again() -> None:
     """The grant whose reply was lost is found again under the same id, not taken twice."""
     stage = Stage(call_limit=2)
     stage.wire.plan.append(stage.wire.refused)
-    stage.wire.plan.append(lost_after(stage, 0.5))
+    stage.wire.plan.append(cut_after(stage, 0.5))
     state = acquired(stage, order(ttl=10))
     claims = stage.wire.requests(Claim)
     assert len(claims) == 3
@@ -34,7 +34,7 @@ def test_a_lost_reply_is_asked_for_again() -> None:
 def test_a_claim_asked_again_is_not_overestimated() -> None:
     """The deadline counts from the last question and from what the server said is left."""
     stage = Stage(call_limit=4)
-    stage.wire.plan.append(lost_after(stage, 3.0))
+    stage.wire.plan.append(cut_after(stage, 3.0))
     state = acquired(stage, order(ttl=10))
     ends_at = stage.server.records["x"].grants[0].ends_at
     assert ends_at == START + 10
@@ -54,13 +54,13 @@ def test_a_claim_given_up_is_withdrawn() -> None:
     [withdrawal] = stage.keeper_wire.requests(Withdraw)
     assert withdrawal.claim_id == stage.wire.requests(Claim)[0].claim_id
     assert stage.server.held_by() == []
-    assert stage.book.leases == stage.book.tickets == {}
+    assert stage.book_is_empty()
 
 
 def test_an_unknown_outcome_stays_unknown() -> None:
     """A later refusal says nothing about the first try."""
     stage = Stage(call_limit=1)
-    stage.wire.plan.append(lost_after(stage, 0.4))
+    stage.wire.plan.append(cut_after(stage, 0.4))
     stage.wire.default = stage.wire.refused
     with pytest.raises(BackendUnavailable) as error:
         acquired(stage, order())
@@ -166,14 +166,3 @@ def test_a_claim_carries_the_largest_token_seen() -> None:
     second = acquired(stage, order())
     assert stage.wire.requests(Claim)[1].seen_token == first.token
     assert second.token > first.token
-
-
-def lost_after(stage: Stage, seconds: float) -> "object":
-    """Make a fate: carried out, and the connection breaks ``seconds`` later."""
-
-    def fate(request: object, _deadline: float) -> Broke:
-        stage.server.answer(request)  # type: ignore[arg-type]
-        stage.clock.time += seconds
-        raise BackendUnavailable("connection lost", backend="fake", outcome="unknown")
-
-    return fate

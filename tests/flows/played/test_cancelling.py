@@ -9,6 +9,7 @@ import pytest
 
 from holdfast.flows.acquire import acquire
 from holdfast.flows.release import release, release_all
+from holdfast.observe.events import Event
 from holdfast.rules.messages import Claim, Ended, Release, Reply, Request, Withdraw
 from tests.flows.played.stage import FakeBell, FakeWire, Stage, acquired, order
 
@@ -76,7 +77,7 @@ def test_an_acquire_cancelled_anywhere_leaves_nothing(contended: bool) -> None: 
         stage.clock.move(stage.clock.time + 5)
         left = {*stage.server.held_by(), *stage.server.waiting_for()} - {"rival"}
         assert left == set(), f"cancelled at point {step}"
-        assert stage.book.leases == stage.book.tickets == stage.book.owned == {}
+        assert stage.book_is_empty()
     assert points >= (3 if contended else 2)
 
 
@@ -97,7 +98,7 @@ def test_a_withdrawal_that_fails_is_left_to_the_keeper() -> None:
     stage.keeper.asleep = True
     lost = stage.wire.lost_reply
 
-    def interrupted(request: Request, deadline: float) -> Reply:
+    def interrupted(request: Request, _deadline: float) -> Reply:
         stage.server.answer(request)
         stage.wire.default = lost
         raise KeyboardInterrupt
@@ -118,8 +119,8 @@ def test_interrupted_when_the_lease_has_begun() -> None:
     """An interruption after the grant is still one of the acquire: nothing is held."""
     stage = Stage()
 
-    def interrupt(_event: object) -> None:
-        if type(_event).__name__ == "Granted":
+    def interrupt(event: Event) -> None:
+        if type(event).__name__ == "Granted":
             raise KeyboardInterrupt
 
     stage.hub.tell = interrupt  # type: ignore[method-assign]
@@ -127,7 +128,7 @@ def test_interrupted_when_the_lease_has_begun() -> None:
         acquired(stage, order())
     stage.clock.move(stage.clock.time + 1)
     assert stage.server.held_by() == []
-    assert stage.book.leases == stage.book.owned == {}
+    assert stage.book_is_empty()
 
 
 @pytest.mark.parametrize("step", [1, 2])
@@ -153,7 +154,7 @@ def test_a_release_of_all_cancelled_still_releases() -> None:
         await suspend()
         return []
 
-    stage.wire.ask_all = never  # type: ignore[method-assign]
+    stage.wire.ask_all = never  # type: ignore[method-assign,assignment]
     assert cancelled_at(1, release_all(stage.session))
     stage.clock.move(stage.clock.time + 0.1)
     assert stage.server.held_by() == []

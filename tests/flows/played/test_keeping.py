@@ -3,12 +3,22 @@
 import pytest
 
 from holdfast.errors import LockLost
-from holdfast.flows.book import LeaseState
 from holdfast.flows.extend import extend
 from holdfast.flows.order import Order
+from holdfast.flows.release import release
 from holdfast.observe import events
 from holdfast.rules import lease as rule
-from holdfast.rules.messages import Break, Ended, Notice, Refused, Release, Renew, Waiting, Want
+from holdfast.rules.messages import (
+    Break,
+    Ended,
+    Notice,
+    Refused,
+    Release,
+    Renew,
+    Renewed,
+    Reply,
+    Waiting,
+)
 from holdfast.runtimes.step import run
 from tests.flows.played.stage import START, Stage, acquired, order
 
@@ -72,7 +82,28 @@ def test_lost_at_the_deadline_whatever_the_server_would_say() -> None:
     assert told == [pytest.approx(rule.deadline(START, 9), abs=0.2)]
     assert [event.token for event in stage.hub.heard(events.Lost)] == [state.token]
     assert state.loss
-    assert stage.book.leases == stage.book.owned == {}
+    assert stage.book_is_empty()
+
+
+def test_a_confirmation_after_the_deadline_is_too_late() -> None:
+    """A yes that arrives when the holder has stopped believing does not make it believe again."""
+    stage = Stage()
+    state = acquired(stage, order(ttl=9))
+    stage.keeper_wire.plan.append(stage.keeper_wire.slow(0.0, 7.0))  # as if paused on the way back
+    stage.clock.move(START + 10.5)
+    assert not state.holds(stage.clock.time)
+    assert state.is_lost(stage.clock.time)
+    assert len(stage.hub.heard(events.Lost)) == 1
+
+
+def test_an_extension_after_the_deadline_is_too_late() -> None:
+    """The same for ``extend``: what is over is over, whatever the reply says."""
+    stage = Stage()
+    state = acquired(stage, order(ttl=3, renew=False))
+    stage.wire.plan.append(stage.wire.slow(0.0, 4.0))
+    with pytest.raises(LockLost):
+        run(extend(stage.session, state, 60))
+    assert not state.holds(stage.clock.time)
 
 
 @pytest.mark.parametrize("ttl", [0.3, 3.0, 30.0])
@@ -153,9 +184,8 @@ def test_a_refused_renewal_is_a_loss_at_once() -> None:
     """What the backend has ended is lost, although the deadline is still to come."""
     stage = Stage()
     state = acquired(stage, order(ttl=9))
-    stage.keeper_wire.plan.append(
-        lambda request, deadline: _renewed(Ended(state.claim_id, "unknown"))  # noqa: ARG005
-    )
+    refusal = Renewed((Ended(state.claim_id, "unknown"),))
+    stage.keeper_wire.plan.append(stage.keeper_wire.says(refusal))
     stage.clock.move(START + 3.1)
     assert state.loss == "the backend has ended it (unknown)"
     assert not state.holds(stage.clock.time)
@@ -169,8 +199,6 @@ def test_a_broken_grant_is_told_with_its_reason() -> None:
     stage.clock.move(START + 0.01)
     assert state.loss == "broken: the disk is full"
     assert stage.server.held_by() == [state.claim_id]
-    from holdfast.flows.release import release
-
     run(release(stage.session, state))
     stage.clock.move(stage.clock.time + 0.01)
     assert stage.server.held_by() == []
@@ -193,10 +221,11 @@ def test_a_nonsense_answer_is_unknown_and_keeps_the_secret() -> None:
     """What makes no sense neither loses nor extends, and no claim id gets into an event."""
     stage = Stage()
     state = acquired(stage, order(ttl=9))
-    for answer in (Waiting(state.claim_id, 0, None, ()), Refused("kind", "what?")):
-        stage.keeper_wire.plan.append(
-            lambda request, deadline, answer=answer: _renewed(answer)  # noqa: ARG005
-        )
+    nonsense: list[Reply] = [
+        Renewed((Waiting(state.claim_id, 0, None, ()),)),
+        Refused("kind", "what?"),
+    ]
+    stage.keeper_wire.plan.extend(stage.keeper_wire.says(reply) for reply in nonsense)
     stage.clock.move(START + 3.3)
     told = stage.hub.heard(events.RenewalUnknown)
     assert told != []
@@ -209,7 +238,11 @@ def test_max_hold_is_not_renewed_beyond() -> None:
     stage = Stage()
     state = acquired(stage, order(ttl=9, max_hold=12.0))
     stage.clock.move(START + 30)
-    ends_at = max(one.at + one.request.items[0].ttl for one in _renewals(stage))
+    ends_at = max(
+        one.at + one.request.items[0].ttl
+        for one in stage.keeper_wire.asked
+        if isinstance(one.request, Renew)
+    )
     assert ends_at <= START + 12 + 1e-9
     assert state.loss == "max_hold is over"
     [lost] = stage.hub.heard(events.Lost)
@@ -260,13 +293,3 @@ def test_one_failing_listener_does_not_silence_the_others() -> None:
     except ZeroDivisionError:
         stage.clock.move(START + 5)
     assert told == ["second"]
-
-
-def _renewed(answer: object) -> object:
-    from holdfast.rules.messages import Renewed
-
-    return Renewed((answer,))  # type: ignore[arg-type]
-
-
-def _renewals(stage: Stage) -> list[object]:
-    return [one for one in stage.keeper_wire.asked if isinstance(one.request, Renew)]

@@ -9,7 +9,7 @@ from holdfast.flows.wait_lost import wait_lost
 from holdfast.observe import events
 from holdfast.rules.messages import Break, Release
 from holdfast.runtimes.step import run
-from tests.flows.played.stage import START, Stage, acquired, order
+from tests.flows.played.stage import START, Stage, acquired, cut_after, order
 
 
 def test_one_message_gives_back() -> None:
@@ -18,7 +18,7 @@ def test_one_message_gives_back() -> None:
     state = acquired(stage, order())
     run(release(stage.session, state))
     assert [type(one.request) for one in stage.wire.asked[1:]] == [Release]
-    assert stage.book.leases == stage.book.owned == {}
+    assert stage.book_is_empty()
     assert stage.server.held_by() == []
     assert [event.token for event in stage.hub.heard(events.Released)] == [state.token]
 
@@ -27,7 +27,7 @@ def test_a_lost_reply_is_asked_for_again() -> None:
     """A release whose reply was lost is confirmed by asking again; it was no loss."""
     stage = Stage(call_limit=1)
     state = acquired(stage, order())
-    stage.wire.plan.append(_cut_after_release(stage))
+    stage.wire.plan.append(cut_after(stage, 0.1))
     run(release(stage.session, state))
     assert len(stage.wire.requests(Release)) == 2
     assert state.loss == ""
@@ -108,7 +108,7 @@ def test_releasing_all_is_one_batch() -> None:
     releases = [one for one in stage.wire.asked if isinstance(one.request, Release)]
     assert len(releases) == 3
     assert all(state.released for state in states)
-    assert stage.book.leases == stage.book.owned == {}
+    assert stage.book_is_empty()
     assert len(stage.hub.heard(events.Released)) == 3
 
 
@@ -134,7 +134,7 @@ def test_a_loss_told_while_leaving_is_not_lost() -> None:
         """Lets the holder leave right after the keeper has taken the lease off the book."""
 
         def pop(self, key: str, *default: object) -> object:  # type: ignore[override]
-            taken = super().pop(key, *default)  # type: ignore[arg-type]
+            taken = super().pop(key, *default)
             if taken is not None:
                 run(release(stage.session, state))
                 known_when_leaving.append(bool(state.loss))
@@ -143,13 +143,3 @@ def test_a_loss_told_while_leaving_is_not_lost() -> None:
     stage.book.leases = Leases(stage.book.leases)
     lose(stage.session, state, state.why_over())
     assert known_when_leaving == [True]
-
-
-def _cut_after_release(stage: Stage) -> object:
-    from holdfast.errors import BackendUnavailable
-
-    def fate(request: object, _deadline: float) -> object:
-        stage.server.answer(request)  # type: ignore[arg-type]
-        raise BackendUnavailable("connection lost", outcome="unknown")
-
-    return fate

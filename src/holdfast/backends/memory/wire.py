@@ -30,3 +30,5 @@ class MemoryWire:
 
     def close(self) -> None:
         """Nothing is open."""
+
+    abandon = close

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from holdfast import clock
 from holdfast.backends.sqlite import faults
 from holdfast.backends.sqlite.store import Store
 from holdfast.errors import BackendUnavailable
@@ -22,6 +23,9 @@ from holdfast.rules.messages import Reply, Request
 Answer = asyncio.Future[list[Reply | BackendUnavailable]]
 
 Settled = tuple[Answer, list[Reply | BackendUnavailable]]
+
+LATE = 0.05
+"""How much later than the deadline an answer may come that is under way already."""
 
 LARGEST_BATCH = 1000
 """Requests in one transaction: a longer one would hold other processes up."""
@@ -43,10 +47,11 @@ class AioWire:
         # Putting something in is safe in a finaliser too; ``None`` ends the thread.
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
+        self._closed = False
 
     async def ask(self, request: Request, deadline: float) -> Reply:
         """Carry out one request."""
-        answer = (await self._hand_in((request,), deadline))[0]
+        answer = (await self.ask_all((request,), deadline))[0]
         if isinstance(answer, BackendUnavailable):
             raise answer
         return answer
@@ -55,17 +60,35 @@ class AioWire:
         self, requests: Sequence[Request], deadline: float
     ) -> list[Reply | BackendUnavailable]:
         """Carry out many in one transaction."""
-        return await self._hand_in(requests, deadline)
+        loop = asyncio.get_running_loop()
+        answer = self._hand_in(requests, deadline, loop)
+        # The thread may be held up by an earlier transaction for longer than this one can wait.
+        timer = loop.call_later(
+            max(0.0, deadline - clock.now()) + LATE, _too_late, answer, requests
+        )
+        try:
+            return await answer
+        finally:
+            timer.cancel()
 
     def close(self) -> None:
         """End the thread when it has done what it was given."""
+        self._closed = True
         if self._thread is None:
             self._store.close()
         else:
             self._jobs.put(None)
 
-    def _hand_in(self, requests: Sequence[Request], deadline: float) -> Answer:
-        loop = asyncio.get_running_loop()
+    def abandon(self) -> None:
+        """Let the thread close what is open, if there is one."""
+        self._closed = True
+        self._jobs.put(None)
+
+    def _hand_in(
+        self, requests: Sequence[Request], deadline: float, loop: asyncio.AbstractEventLoop
+    ) -> Answer:
+        if self._closed:
+            raise faults.closed()
         answer: Answer = loop.create_future()
         self._jobs.put(_Job(requests, deadline, loop, answer))
         if self._thread is None or not self._thread.is_alive():
@@ -88,7 +111,7 @@ class AioWire:
         batch: list[_Job] = []
         size = 0
         while job is not None:
-            if not job.answer.cancelled():
+            if not job.answer.done():
                 batch.append(job)
                 size += len(job.requests)
             if size >= LARGEST_BATCH or self._jobs.empty():
@@ -121,6 +144,11 @@ class AioWire:
                 loop.call_soon_threadsafe(partial(_settle, results))
             except RuntimeError:  # the loop is closed: nobody waits for these answers
                 continue
+
+
+def _too_late(answer: Answer, requests: Sequence[Request]) -> None:
+    if not answer.done():
+        answer.set_result([faults.late()] * len(requests))
 
 
 def _settle(results: list[Settled]) -> None:

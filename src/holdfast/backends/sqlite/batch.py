@@ -17,6 +17,7 @@ from holdfast.backends.sqlite.living import Living
 from holdfast.rules.claim import step, view
 from holdfast.rules.holding import Record
 from holdfast.rules.messages import ListNames, Look, NameRequest, Notice, Reply, Request, Seen
+from holdfast.values import NAME_LIMIT
 
 REMEMBERED = 1024
 """How many names' records one client remembers."""
@@ -141,7 +142,8 @@ class Batch:
 
     def _listed(self, request: ListNames) -> Seen:
         start = request.prefix
-        bounds = (self._prefix, request.after, start, start + "\U0010ffff", request.limit)
+        after_all = start + "\U0010ffff" * NAME_LIMIT  # no name that begins with it comes later
+        bounds = (self._prefix, request.after, start, after_all, request.limit)
         found = []
         for name, *row in self._execute(schema.PAGE, bounds):
             record = from_row(name, tuple(row))

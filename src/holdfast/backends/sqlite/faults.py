@@ -71,6 +71,21 @@ def unforeseen(error: Exception) -> BackendUnavailable:
     )
 
 
+def late() -> BackendUnavailable:
+    """Say that the answer did not come in time; the transaction may still be carried out."""
+    return BackendUnavailable(
+        "the file was busy for longer than this call may take: look for a program that is stopped"
+        " or that opened the file by hand (`fuser` names it)",
+        backend="sqlite",
+        outcome="unknown",
+    )
+
+
+def closed() -> BackendUnavailable:
+    """Say that nobody works here any more."""
+    return BackendUnavailable("this client is closed", backend="sqlite", transient=False)
+
+
 def still_busy(shown: str, seconds: float) -> BackendUnavailable:
     """Say that another process kept the file locked for the whole time allowed."""
     return BackendUnavailable(

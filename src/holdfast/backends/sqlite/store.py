@@ -38,7 +38,7 @@ class Store:
         self._path = path
         self._inboxes = inboxes
         self._shown = shown
-        self._gate = gate(str(path))
+        self._gate = gate(str(path), self)
         self._memory = Memory(prefix, Living(inboxes, client))
         self._connection: sqlite3.Connection | None = None
         self._identity: Identity | None = None
@@ -95,9 +95,14 @@ class Store:
     def close(self) -> None:
         """Let go of the connection."""
         with self._gate:
-            connection, self._connection = self._connection, None
-            if connection is not None:
-                connection.close()
+            self.close_inside()
+
+    def close_inside(self) -> None:
+        """Let go of the connection while the gate is held; the next request opens another."""
+        connection, self._connection = self._connection, None
+        self._memory.forget()
+        if connection is not None:
+            connection.close()
 
     def _tidy(self) -> None:
         """Forget a little of what nobody needs; if the file is busy, another time will do."""
@@ -116,10 +121,7 @@ class Store:
         self._looked_at = now
         if self._connection is not None and self._identity == _identity(self._path):
             return self._connection
-        connection, self._connection = self._connection, None
-        self._memory.forget()
-        if connection is not None:
-            connection.close()
+        self.close_inside()
         connection = sqlite3.connect(
             self._path, timeout=0, isolation_level=None, check_same_thread=False
         )

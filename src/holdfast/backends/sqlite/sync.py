@@ -31,3 +31,6 @@ class SyncWire:
     def close(self) -> None:
         """Let go of the connection."""
         self._store.close()
+
+    def abandon(self) -> None:
+        """Leave the connection to be collected with the wire."""

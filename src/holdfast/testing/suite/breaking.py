@@ -9,7 +9,6 @@ from holdfast import Conflict, LockLost
 from holdfast.testing.suite.world import World
 from holdfast.testing.watching import eventually_async
 
-
 TTL = 6
 """Long enough not to end by itself; a third of it is when a holder without an inbox is told."""
 

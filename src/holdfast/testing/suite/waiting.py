@@ -29,6 +29,36 @@ class TestWaiting:
         assert lease.held
         assert lease.token > held.token
 
+    async def test_a_hand_over_is_quick(self, world: World) -> None:
+        """Where a backend can wake its waiters the name passes on at once, not at the next look."""
+        if world.capabilities.wakeup != "push":
+            pytest.skip(f"{world.backend.name} lets its waiters look once a second")
+        alice, bob = world.party(), world.party()
+        gaps = []
+        for _ in range(3):
+            held = await alice.acquire("x")
+            pending = await world.in_line(bob)
+            released_at = time.monotonic()
+            await alice.release(held)
+            lease = await pending
+            gaps.append(time.monotonic() - released_at)
+            await bob.release(lease)
+        assert min(gaps) < 0.3, gaps
+
+    async def test_a_place_is_kept(self, world: World) -> None:
+        """A waiter keeps its place for as long as it waits, beyond the patience of the backend."""
+        alice, bob, carol = world.party(), world.party(), world.party()
+        held = await alice.acquire("x")
+        bobs = await world.in_line(bob)
+        carols = await world.in_line(carol)
+        await world.pass_time(3.3)
+        seen = await world.look()
+        in_order = [bob.client.holder, carol.client.holder]
+        assert [place.holder for place in seen.queue] == in_order
+        await alice.release(held)
+        await bob.release(await bobs)
+        assert (await carols).held
+
     async def test_first_come_first_served(self, world: World) -> None:
         """The order of the grants is the order of the queue."""
         alice, *others = [world.party() for _ in range(5)]

@@ -155,6 +155,14 @@ def test_busy_with_wait_0_is_one_question() -> None:
     assert (len(world.requests), world.chores, world.book.tickets) == (1, [], {})
 
 
+def test_busy_after_a_lost_reply_withdraws_the_first_copy() -> None:
+    """An earlier copy of the claim may still arrive: it must not come to life behind the answer."""
+    world = World(Lost(1.0), Busy((), 0))
+    with pytest.raises(LockBusy):
+        world.acquire(an_order(wait=0))
+    assert world.chores == [Withdraw("n", "c1")]
+
+
 def test_a_refused_claim_is_misuse() -> None:
     """What the rule refuses for good names its reason, and leaves nothing behind."""
     world = World(Refused("kind", "it is used as a semaphore"))

@@ -26,7 +26,7 @@ from holdfast.rules.messages import (
     Withdraw,
 )
 from holdfast.values import QUEUE_LIMIT, Place, Tenure
-from tests.rules.ledger import Ledger, endings
+from tests.rules.ledger import Ledger, was_over
 from tests.rules.scene import Moment, grants_of, typed, waiters_of
 
 SHOWN = 8
@@ -76,9 +76,8 @@ def _claim_is_answered(moment: Moment, ledger: Ledger, claim: Claim) -> None:
 
 
 def _break_is_answered(moment: Moment, request: Break) -> None:
-    had_ended = {one for one, how in endings(moment).items() if how != "broken"}
     for grant in moment.before.grants:
-        if grant.token == request.token and grant.claim_id not in had_ended:
+        if grant.token == request.token and not was_over(moment, grant):
             assert typed(moment.reply) == typed(Broke(_tenure(grant, moment.now, request.reason)))
             return
     assert typed(moment.reply) == typed(NotHeld(_shown(moment)))
@@ -120,7 +119,9 @@ def _standing(moment: Moment, ledger: Ledger, claim_id: str) -> Granted | Waitin
     waiters = waiters_of(moment.after)
     if claim_id in waiters:
         position = list(waiters).index(claim_id)
-        retry_in = _retry_in(moment, waiters[claim_id]) if position == 0 else None
+        ahead = list(waiters.values())[:position]
+        is_next = all(waiter.inbox in moment.closed for waiter in ahead)
+        retry_in = _retry_in(moment, waiters[claim_id]) if is_next else None
         return Waiting(claim_id, position, retry_in, _shown(moment))
     how = ledger.graves[claim_id][0] if claim_id in ledger.graves else "unknown"
     return Ended(claim_id, how, "", _shown(moment))

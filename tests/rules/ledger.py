@@ -50,12 +50,19 @@ class Ledger:
     def write(self, moment: Moment) -> None:
         """Note what has happened; called before the promises are checked."""
         if isinstance(moment.request, Claim):
-            self.claims.setdefault(moment.request.claim_id, moment.request)
+            self._note_claim(moment, moment.request)
         self._bury(moment)
         for claim_id, grant in grants_of(moment.after).items():
             self.tokens.setdefault(claim_id, grant.token)
         self._disbelieve(moment)
         self._believe(moment)
+
+    def _note_claim(self, moment: Moment, claim: Claim) -> None:
+        """Keep the first of a claim's copies; one that still waits may have seen more meanwhile."""
+        first = self.claims.setdefault(claim.claim_id, claim)
+        if any(waiter.claim_id == claim.claim_id for waiter in moment.after.queue):
+            seen = max(first.seen_token, claim.seen_token)
+            self.claims[claim.claim_id] = first._replace(seen_token=seen)
 
     def _bury(self, moment: Moment) -> None:
         now, request = moment.now, moment.request
@@ -109,6 +116,12 @@ def endings(moment: Moment) -> dict[str, Ending]:
     return {claim_id: how for claim_id, how in ended if how is not None}
 
 
+def was_over(moment: Moment, grant: Grant) -> bool:
+    """Whether a grant had ended before the request was looked at."""
+    dead = grant.holder.client in moment.gone and not grant.want.detached
+    return dead or grant.ends_at <= moment.now
+
+
 def _grant_ends(moment: Moment, grant: Grant) -> Ending | None:
     """Say how a grant had to end: by death, by time, or else by what was asked."""
     how: Ending | None = None
@@ -120,7 +133,7 @@ def _grant_ends(moment: Moment, grant: Grant) -> Ending | None:
         case Break(_, token, _, force) if force and token == grant.token:
             how = "broken"
     if grant.ends_at <= moment.now:
-        how = "lapsed"
+        how = "broken" if grant.broken else "lapsed"
     return "gone" if grant.holder.client in moment.gone and not grant.want.detached else how
 
 

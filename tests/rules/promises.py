@@ -11,7 +11,7 @@ from holdfast.rules.claim import step
 from holdfast.rules.holding import Grant
 from holdfast.rules.messages import Break, Claim, Item, Look, Renew
 from tests.rules.answers import ANSWERS
-from tests.rules.ledger import Ledger, endings
+from tests.rules.ledger import Ledger, endings, was_over
 from tests.rules.scene import Moment, asking, grants_of, typed, waiters_of
 
 
@@ -153,9 +153,8 @@ def notices_go_to_those_who_did_not_ask(moment: Moment, _: Ledger) -> None:
     ]
     request = moment.request
     if isinstance(request, Break):
-        ended_before = {one for one, how in endings(moment).items() if how != "broken"}
         for grant in moment.before.grants:
-            if grant.token == request.token and grant.claim_id not in ended_before:
+            if grant.token == request.token and not was_over(moment, grant):
                 what = "forced" if request.force else "broken"
                 told.insert(0, _notice(what, grant, 0.0))
     shown = [

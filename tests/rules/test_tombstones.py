@@ -81,3 +81,11 @@ def test_it_is_a_list_of_the_last_minute(
     found = {claim_id: tombstones.fate(ended, claim_id) for claim_id in kept}
     assert {one: how for one, how in found.items() if how is not None} == expected
     assert ended.count(";") == len(expected)
+
+
+def test_an_id_that_ends_another_is_found() -> None:
+    """Only whole ids count, and the first hit need not be the right one."""
+    ended = tombstones.bury(tombstones.bury("", "ab", "gone", 0.0), "b", "released", 0.0)
+    assert tombstones.fate(ended, "b") == "released"
+    assert tombstones.fate(ended, "ab") == "gone"
+    assert tombstones.fate(tombstones.bury("", "ab", "gone", 0.0), "b") is None

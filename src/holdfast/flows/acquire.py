@@ -98,11 +98,12 @@ async def _attempt(
             raise await _gave_up(session, order, ticket, trip)
         return await _take(session, order, ticket, outcome, trip, place)
     except (LockBusy, Misuse):
-        raise  # the backend has nothing of this claim any more
+        if ticket.doubtful:  # the answer was to a second copy; the first must not come to life
+            _leave_withdrawal(session, order, claim_id)
+        raise
     except BackendUnavailable as error:
         if error.outcome == "unknown":
-            until = session.runtime.now() + max(order.want.ttl, rule.PATIENCE)
-            session.leave(Withdraw(order.name, claim_id), until)
+            _leave_withdrawal(session, order, claim_id)
         raise
     except BaseException:  # cancelled or interrupted, at whatever point
         state = session.book.leases.pop(claim_id, None)
@@ -127,7 +128,7 @@ async def _ask(session: Session, order: Order, ticket: Ticket, trip: _Trip) -> O
         patience,
         session.book.seen_token(order.name),
     )
-    reply, asked_at = await ask_until(session, claim, trip.answer_by)
+    reply, asked_at = await ask_until(session, claim, trip.answer_by, ticket)
     trip.answer_by = trip.give_up_at  # the backend has answered once: now only ``wait`` counts
     match reply:
         case Granted():
@@ -220,12 +221,16 @@ async def _confirm(
     except BackendUnavailable as error:
         if session.runtime.now() >= trip.give_up_at:
             raise explain.unresolved(session, order, trip.started_at) from error
-        until = session.runtime.now() + order.want.ttl
-        session.leave(Withdraw(order.name, granted.claim_id), until)
+        _leave_withdrawal(session, order, granted.claim_id)
         return None
     if isinstance(reply, Renewed) and isinstance(reply.answers[0], Granted):
         return Confirmed(reply.answers[0], asked_at)
     return None
+
+
+def _leave_withdrawal(session: Session, order: Order, claim_id: str) -> None:
+    until = session.runtime.now() + max(order.want.ttl, rule.PATIENCE)
+    session.leave(Withdraw(order.name, claim_id), until)
 
 
 def _begin(

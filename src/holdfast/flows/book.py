@@ -133,6 +133,7 @@ class Ticket:
         "bell",
         "claim_id",
         "confirmed_at",
+        "doubtful",
         "holders",
         "name",
         "outcome",
@@ -151,6 +152,7 @@ class Ticket:
         self.renew_at = inf  # not the keeper's business until the claim is known to be queued
         self.retry_at = inf
         self.holders: tuple[Tenure, ...] = ()
+        self.doubtful = False  # a copy of the claim may still be under way
 
     def settle(self, outcome: Outcome) -> None:
         """Put the outcome down, then ring: the waiter looks after it has hung up its bell."""

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from holdfast.errors import BackendUnavailable, Misuse
-from holdfast.flows.book import Book, Chore
+from holdfast.flows.book import Book, Chore, Ticket
 from holdfast.observe.events import Event
 from holdfast.ports import Runtime, Wire
 from holdfast.rules import backoff
@@ -96,11 +96,14 @@ class Session:
             raise Misuse("this client is closed; make a new one, or keep it open for longer")
 
 
-async def ask_until(session: Session, request: Request, deadline: float) -> tuple[Reply, float]:
+async def ask_until(
+    session: Session, request: Request, deadline: float, ticket: Ticket | None = None
+) -> tuple[Reply, float]:
     """Ask, and ask again until ``deadline``; give the reply and the send time it belongs to.
 
     Every request is idempotent, so a reply that never came is simply asked for again. Once an
-    outcome was unknown it stays so: a later failure to ask says nothing about the first try.
+    outcome was unknown it stays so: a later failure to ask says nothing about the first try, and
+    ``ticket`` remembers that an earlier copy of its claim may still arrive.
     """
     runtime = session.runtime
     attempt = 0
@@ -111,6 +114,8 @@ async def ask_until(session: Session, request: Request, deadline: float) -> tupl
             reply = await session.wire.ask(request, min(deadline, asked_at + session.call_limit))
         except BackendUnavailable as error:
             outcome = error.outcome = error.outcome if outcome == "none" else outcome
+            if ticket is not None and outcome == "unknown":
+                ticket.doubtful = True
             pause = backoff.pause(attempt, runtime.dice())
             if not error.transient or runtime.now() + pause >= deadline:
                 raise

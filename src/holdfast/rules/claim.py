@@ -119,7 +119,7 @@ def view(record: Record, now: float, gone: Collection[str] = ()) -> LockInfo:
 def _claim(desk: Desk, claim: Claim) -> Reply:
     claim_id, want = claim.claim_id, claim.want
     if claim_id in desk.queue:  # asked again: it keeps the place it has
-        desk.be_patient(claim_id, claim.patience)
+        desk.be_patient(claim_id, claim.patience, claim.seen_token)
     if desk.knows(claim_id):
         return desk.standing(claim_id)
     refusal = desk.refusal(want)

@@ -7,6 +7,7 @@ times, same moves, same result.
 from __future__ import annotations
 
 from collections.abc import Collection
+from itertools import islice
 from typing import Literal
 
 from holdfast.rules import tombstones
@@ -59,7 +60,8 @@ class Desk:
             dead = bool(gone) and grant.holder.client in gone and not grant.want.detached
             if dead or grant.ends_at <= now:
                 del self.grants[grant.claim_id]
-                self.bury(grant.claim_id, "gone" if dead else "lapsed")
+                ended: Ending = "broken" if grant.broken else "lapsed"
+                self.bury(grant.claim_id, "gone" if dead else ended)
         for waiter in tuple(self.queue.values()):
             dead = waiter.holder.client in gone
             if dead or waiter.patience_until <= now:
@@ -133,7 +135,7 @@ class Desk:
         marked = self.grants[grant.claim_id] = _changed(grant, grant.ends_at, reason)
         return marked
 
-    def be_patient(self, claim_id: str, patience: float) -> None:
+    def be_patient(self, claim_id: str, patience: float, seen_token: int = 0) -> None:
         """Let the waiter live on; like a renewal this never shortens."""
         self._changed = True
         waiter = self.queue[claim_id]
@@ -143,7 +145,7 @@ class Desk:
             waiter.holder,
             waiter.inbox,
             max(waiter.patience_until, self.now + patience),
-            waiter.seen_token,
+            max(waiter.seen_token, seen_token),
             waiter.joined_at,
         )
 
@@ -211,7 +213,7 @@ class Desk:
         if waiter is None:
             return self.ended_as(claim_id)
         position = self._position(claim_id)
-        retry_in = self._retry_in(waiter) if position == 0 else None
+        retry_in = self._retry_in(waiter) if self._is_next(claim_id) else None
         return Waiting(claim_id, position, retry_in, self.holders())
 
     def ended_as(self, claim_id: str) -> Ended:
@@ -241,7 +243,16 @@ class Desk:
 
     def _free_slots(self, weight: int) -> tuple[int, ...]:
         used = {slot for grant in self.grants.values() for slot in grant.slots}
-        return tuple([slot for slot in range(self.capacity) if slot not in used][:weight])
+        return tuple(islice((slot for slot in range(self.capacity) if slot not in used), weight))
+
+    def _is_next(self, claim_id: str) -> bool:
+        """Whether everybody ahead is passed over."""
+        for waiter in self.queue.values():
+            if waiter.claim_id == claim_id:
+                return True
+            if waiter.inbox not in self.closed:
+                return False
+        return False
 
     def _retry_in(self, waiter: Waiter) -> float | None:
         """Say when enough of what is held will have ended by itself for ``waiter`` to fit."""

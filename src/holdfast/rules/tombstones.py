@@ -26,7 +26,9 @@ _ENDINGS: dict[str, Ending] = {letter: how for how, letter in _LETTERS.items()}
 def fate(ended: str, claim_id: str) -> Ending | None:
     """Say how ``claim_id`` ended, or ``None`` if it is not among those remembered."""
     at = ended.find(claim_id + " ")
-    if at < 0 or (at > 0 and ended[at - 1] != ";"):
+    while at > 0 and ended[at - 1] != ";":  # the end of another id
+        at = ended.find(claim_id + " ", at + 1)
+    if at < 0:
         return None
     return _ENDINGS[ended[at + len(claim_id) + 1]]
 

@@ -55,7 +55,7 @@ def test_a_flow_that_suspends_is_a_loud_bug() -> None:
         finally:
             cleaned_up.append(True)
 
-    with pytest.raises(RuntimeError, match="'something to wait for'.*a bug in holdfast"):
+    with pytest.raises(RuntimeError, match=r"'something to wait for'.*a bug in holdfast"):
         run(flow())
     assert cleaned_up == [True]
 

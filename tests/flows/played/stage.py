@@ -194,6 +194,8 @@ class FakeWire:
         """Note it."""
         self.closed = True
 
+    abandon = close
+
     def requests(self, kind: type[T]) -> list[T]:
         """Give the messages of one kind."""
         return [one.request for one in self.asked if isinstance(one.request, kind)]

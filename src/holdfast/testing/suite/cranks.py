@@ -101,6 +101,7 @@ class TaskCrank:
         self._loop = asyncio.get_running_loop()
         self._jobs: asyncio.Queue[tuple[Work, asyncio.Future[Any]] | None] = asyncio.Queue()
         self._task = self._loop.create_task(self._turn(), name=name)
+        self._task.add_done_callback(self._excuse)
 
     def start(self, work: Work) -> Pending[Any]:
         """Hand in work."""
@@ -134,6 +135,13 @@ class TaskCrank:
                 error = raised
             _settle(future, result, error)
             del job, work, future, result, error
+
+    def _excuse(self, _task: object) -> None:
+        """Tell those who wait for work that is not going to be done: the task was hit."""
+        while not self._jobs.empty():
+            job = self._jobs.get_nowait()
+            if job is not None:
+                _settle(job[1], None, AssertionError("a stray cancellation has hit this party"))
 
     def _cancel(self) -> None:
         self._task.cancel()

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -133,6 +134,16 @@ class TestOnLoss:
         assert not stay.lease.lost
         assert not (await world.look()).held
 
+    async def test_a_lease_that_is_over_before_its_body(self, world: World) -> None:
+        """Lost on the way in: ``LockLost`` comes out once, and nothing hits the owner later."""
+        alice = world.party(observers=[_dawdle])
+        client: Any = alice.client
+        body = world.native(lambda: None)
+        terms = {"ttl": 0.05, "renew": False, "on_loss": "stop"}
+        with pytest.raises(LockLost):
+            await alice.do(lambda: client.with_lock("x", body, **terms))
+        assert await alice.do(lambda: "at work") == "at work"
+
     async def test_the_name_is_free_after_a_stop(self, world: World) -> None:
         """After its body was stopped the name can be had again, also by the same party."""
         alice = world.party()
@@ -141,3 +152,8 @@ class TestOnLoss:
             await stay.ended()
         lease = await alice.acquire("x")
         assert lease.token > stay.lease.token
+
+
+def _dawdle(event: object) -> None:
+    if type(event).__name__ == "Granted":
+        time.sleep(0.15)

@@ -4,12 +4,16 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 
 from holdfast import Misuse
+from holdfast.testing.suite.cranks import Interrupted
 from holdfast.testing.suite.world import World
 from holdfast.testing.watching import eventually_async
+
+_SYNC = ("__enter__", "__exit__")
 
 
 class TestRelease:
@@ -58,6 +62,20 @@ class TestRelease:
         stay = await alice.enter("x")
         with pytest.raises(ZeroDivisionError):
             await stay.leave(ZeroDivisionError())
+        assert not (await world.look()).held
+
+    async def test_a_body_may_be_left_by_another_owner(self, world: World) -> None:
+        """Entered here and left there, as some frameworks do: released, or refused in words."""
+        alice = world.party()
+        twin = world.party(client=alice.client)
+        lock: Any = alice.lock("x")
+        enter, leave = ("__aenter__", "__aexit__") if world.mode == "async" else _SYNC
+        lease = await alice.do(getattr(lock, enter))
+        try:
+            await twin.do(lambda: getattr(lock, leave)(None, None, None))
+        except Misuse:
+            await alice.release(lease)
+        assert not lease.held
         assert not (await world.look()).held
 
     async def test_release_all(self, world: World) -> None:
@@ -160,6 +178,23 @@ class TestClosing:
         assert (await world.look()).waiters == 0
         await alice.release(held)
         assert (await alice.acquire("x", wait=1)).held
+
+    async def test_a_cancelled_close_can_be_repeated(self, world: World) -> None:
+        """Cancelled in the middle, closing is taken up again by the next call."""
+        world.only("async", "a thread that waits for a reply is interrupted after it")
+        outage = world.unreachable()
+        alice = world.party()
+        lease = await alice.acquire("x", ttl=60)
+        with outage:
+            pending = alice.begin(alice.client.close)
+            await world.pass_time(0.2)
+            pending.interrupt()
+            with pytest.raises(Interrupted):
+                await pending
+        await alice.close()
+        assert not lease.held
+        with pytest.raises(Misuse, match="closed"):
+            await alice.acquire("y")
 
     async def test_a_client_is_a_context_manager(self, world: World) -> None:
         """Leaving the ``with`` of a client closes it."""

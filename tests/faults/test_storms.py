@@ -59,6 +59,7 @@ async def test_a_thousand_cancelled_attempts_leave_nothing(tmp_path: Path, backe
         assert [*book.leases, *book.tickets, *book.owned] == []
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_interrupted_threads_leave_nothing(tmp_path: Path, seed: int) -> None:
     """Ctrl-C at hundreds of random moments: nothing is held and the file is not locked."""

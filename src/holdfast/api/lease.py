@@ -107,7 +107,7 @@ class _LeaseFace:
                 state.listeners.remove(callback)
             except ValueError:
                 return
-            callback()
+            state.push(callback)
 
     def _checked(self, ttl: Duration) -> float:
         capabilities = self._engine.backend.capabilities

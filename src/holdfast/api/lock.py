@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 from holdfast.api.checks import UNSET, Given, Unset, checked_wait
 from holdfast.api.lease import AsyncLease, Lease
 from holdfast.api.place import caller
-from holdfast.errors import LockBusy
+from holdfast.errors import LockBusy, Misuse
 from holdfast.flows.acquire import acquire
 from holdfast.flows.inspect import show
 from holdfast.flows.lose import lost_error
@@ -59,7 +59,14 @@ class _LockFace:
 
     def _pop(self) -> Any:
         owner = self._engine.session.runtime.owner()
-        entries = self._entered[owner]
+        if owner not in self._entered and len(self._entered) == 1:
+            (owner,) = self._entered  # entered here and left there, as some frameworks do
+        entries = self._entered.get(owner)
+        if not entries:
+            raise Misuse(
+                f"{self.name!r} is left by a thread or task that has not entered it; use acquire()"
+                " and give the lease to whoever releases it"
+            )
         entry = entries.pop()
         if not entries:
             del self._entered[owner]
@@ -80,10 +87,14 @@ class Lock(_LockFace):
 
     def acquire(self, wait: Given | None = UNSET) -> Lease:
         """Hold the name, or raise ``LockBusy`` when ``wait`` is over."""
-        state = run(acquire(self._engine.session, self._ordered(wait), caller()))
-        if state.count > 1 and isinstance(face := state.face and state.face(), Lease):
-            return face
-        return Lease(self._client, self._engine, state, self._on_loss)
+        try:
+            state = run(acquire(self._engine.session, self._ordered(wait), caller()))
+            if state.count > 1 and isinstance(face := state.face and state.face(), Lease):
+                return face
+            return Lease(self._client, self._engine, state, self._on_loss)
+        except BaseException:
+            self._engine.drop_orphan(self._order.name)  # a Ctrl-C between the grant and the lease
+            raise
 
     def try_acquire(self) -> Lease | None:
         """Hold the name if nobody else does; ``None`` if somebody does."""

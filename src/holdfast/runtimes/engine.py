@@ -17,6 +17,7 @@ from holdfast.flows.book import Book
 from holdfast.flows.release import release_all
 from holdfast.flows.session import Session, Tells
 from holdfast.ports import Backend, Runtime, Wire
+from holdfast.rules.messages import Release
 from holdfast.runtimes.keeper import Keeper
 from holdfast.runtimes.sync import SyncRuntime, ThreadBell
 from holdfast.values import Holder
@@ -85,12 +86,21 @@ class Engine:
         """Give back what is held and let go of every connection; harmless when repeated."""
         if self.closed:
             return
-        self.closed = True
+        self.book.closing = True  # nothing new is begun, also if this call is cancelled now
         await release_all(self.session)
         goodbye = self._runtime.bell()
         if self.keeper.stop(goodbye):
             await goodbye.wait(self._runtime.now() + self.call_limit)
         self.session.wire.close()
+        self.closed = True
+
+    def drop_orphan(self, name: str) -> None:
+        """Give back what this owner was granted and never received, if anything."""
+        state = self.book.owned.get((name, self._runtime.owner()))
+        if state is not None and state.face is None:
+            self.book.owned.pop((name, state.owner), None)
+            if self.book.leases.pop(state.claim_id, None) is not None:
+                self.session.leave(Release(name, state.claim_id), state.deadline)
 
     def abandon(self) -> None:
         """Close without waiting: for finalisers, which must not take a lock."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from math import inf
 
 from holdfast.flows.book import Book, Chore
 from holdfast.flows.keep import Patience, turn
@@ -20,6 +21,9 @@ from holdfast.rules.lease import PATIENCE
 from holdfast.rules.messages import Notice, Release, Withdraw
 from holdfast.runtimes.step import run
 from holdfast.values import Holder
+
+ON_ITS_WAY = 1.0
+"""How long a lease may be without its public face: it takes microseconds, unless we are paused."""
 
 BREATHER = 0.1
 """How long the keeper pauses after a fault of its own, so that it cannot spin."""
@@ -111,9 +115,11 @@ class Keeper:
     def _run(self) -> None:
         patience = Patience()
         ear = self._open()
-        while not self._done():
+        # An interrupted start may have been followed by another: then the later one is the keeper.
+        while self._thread is threading.current_thread() and not self._done():
             try:
-                until = run(turn(self._session, patience))
+                look_at = self._drop_orphans()
+                until = min(look_at, run(turn(self._session, patience)))
                 if self._book.closing and not self._book.chores:
                     continue
                 notices = ear.listen(until)
@@ -124,11 +130,31 @@ class Keeper:
             except Exception:  # noqa: BLE001 - whatever it is, the leases still need their keeper
                 complain("the keeper of %s stumbled and goes on", self._holder)
                 time.sleep(BREATHER)
+        if self._thread is not threading.current_thread():
+            return
         self._book.closed = True
         ear.close()
         self._session.wire.close()
         for goodbye in self._goodbyes:
             goodbye.ring()
+
+    def _drop_orphans(self) -> float:
+        """Give back leases that nobody has: an interruption came between the grant and the lease.
+
+        Say when to look again, if there is one that may still be on its way to its owner.
+        """
+        book, now = self._book, self._session.runtime.now()
+        look_at = inf
+        for state in tuple(book.leases.values()):
+            if state.face is not None:
+                continue
+            if now < state.started_at + ON_ITS_WAY:
+                look_at = min(look_at, state.started_at + ON_ITS_WAY)
+            elif book.leases.pop(state.claim_id, None) is not None:
+                state.loss = "it was never taken: the call that asked for it was interrupted"
+                book.owned.pop((state.name, state.owner), None)
+                book.chores.append(Chore(Release(state.name, state.claim_id), state.deadline))
+        return look_at
 
     def _done(self) -> bool:
         """When the client is closed, turn what it still holds into chores, and end with them."""

@@ -126,4 +126,4 @@ class TestOutage:
                 alice.kept.pop()
             began = time.monotonic()
             await eventually_async(lambda: told, 8.0, "the loss")
-        assert told[0] - began < 2 * world.short + 0.5
+        assert told[0] - began < 2.5

@@ -10,8 +10,8 @@ from holdfast.backends.sqlite.host import boot_id, boot_offset, network_type
 
 MOUNTS = r"""
 22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw
-30 22 0:27 / /home rw,relatime shared:2 - nfs4 server:/export rw,vers=4.2
-31 30 254:1 / /home/local rw,relatime shared:3 - xfs /dev/vdb rw
+30 22 0:27 / /export rw,relatime shared:2 - nfs4 server:/all rw,vers=4.2
+31 30 254:1 / /export/local rw,relatime shared:3 - xfs /dev/vdb rw
 32 22 0:28 / /mnt/with\040space rw,relatime shared:4 - cifs //nas/share rw
 33 22 0:29 / /srv rw,relatime shared:5 master:6 - fuse.sshfs user@host:/ rw
 34 22 0:30 / /data rw,relatime - tmpfs tmpfs rw
@@ -25,10 +25,10 @@ a line that makes no sense
     [
         ("/", ""),
         ("/var/lib", ""),
-        ("/home", "nfs4"),
-        ("/home/ann", "nfs4"),
-        ("/homestead", ""),
-        ("/home/local/db", ""),
+        ("/export", "nfs4"),
+        ("/export/ann", "nfs4"),
+        ("/exported", ""),
+        ("/export/local/db", ""),
         ("/mnt/with space/db", "cifs"),
         ("/srv", "fuse.sshfs"),
         ("/data/db", "9p"),
@@ -41,7 +41,7 @@ def test_the_innermost_mount_counts(folder: str, kind: str) -> None:
 
 def test_no_table_no_verdict() -> None:
     """Where nothing is known, nothing is refused."""
-    assert network_type(Path("/home"), "") == ""
+    assert network_type(Path("/export"), "") == ""
 
 
 def test_a_network_disk_is_refused_unless_allowed(

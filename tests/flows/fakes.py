@@ -256,6 +256,8 @@ class World:
     def close(self) -> None:
         """Nothing is open."""
 
+    abandon = close
+
     def inbox(self) -> str:
         """Give the client's address."""
         return "inbox"

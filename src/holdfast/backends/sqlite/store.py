@@ -118,8 +118,9 @@ class Store:
         now = clock.now()
         if self._connection is not None and now < self._looked_at + LOOK_EVERY:
             return self._connection
-        self._looked_at = now
-        if self._connection is not None and self._identity == _identity(self._path):
+        same = self._identity == _identity(self._path)
+        self._looked_at = now  # not before: a look that fails does not count
+        if self._connection is not None and same:
             return self._connection
         self.close_inside()
         connection = sqlite3.connect(

@@ -29,11 +29,14 @@ async def release(session: Session, state: LeaseState) -> None:
     if not state.holds(now):
         _give_up(session, state, now)
         return
-    state.released = True  # first, so that nobody believes while the release is under way
-    if session.book.leases.pop(state.claim_id, None) is None:
-        return
-    _let_go(session, state)
-    await _tell_backend(session, state, now)
+    try:
+        state.released = True  # first, so that nobody believes while the release is under way
+        if session.book.leases.pop(state.claim_id, None) is not None:
+            _let_go(session, state)
+            await _tell_backend(session, state, now)
+    except BaseException:  # cancelled or interrupted: the keeper says it again, to be sure
+        session.leave(Release(state.name, state.claim_id), state.deadline)
+        raise
 
 
 def _let_go(session: Session, state: LeaseState) -> None:
@@ -50,9 +53,6 @@ async def _tell_backend(session: Session, state: LeaseState, now: float) -> None
         reply, _ = await ask_until(session, request, now + session.call_limit)
     except BackendUnavailable as error:
         _unconfirmed(session, state, request, error, held_for)
-    except BaseException:  # cancelled: the keeper says it again, to be sure that it was heard
-        session.leave(request, state.deadline)
-        raise
     else:
         _judge(session, state, reply, held_for)
 

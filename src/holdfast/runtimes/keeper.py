@@ -139,14 +139,15 @@ class Keeper:
             goodbye.ring()
 
     def _drop_orphans(self) -> float:
-        """Give back leases that nobody has: an interruption came between the grant and the lease.
+        """Give back leases that nobody has.
 
-        Say when to look again, if there is one that may still be on its way to its owner.
+        An interruption came between the grant and the lease, or in the middle of the release. Say
+        when to look again, if there is one that may still be on its way to its owner.
         """
         book, now = self._book, self._session.runtime.now()
         look_at = inf
         for state in tuple(book.leases.values()):
-            if state.face is not None:
+            if state.face is not None and not state.released:
                 continue
             if now < state.started_at + ON_ITS_WAY:
                 look_at = min(look_at, state.started_at + ON_ITS_WAY)

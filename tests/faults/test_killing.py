@@ -94,14 +94,14 @@ def test_killed_in_the_middle_of_anything_the_file_stays_usable(tmp_path: Path) 
 
 
 def test_the_pipes_of_the_dead_are_swept_away(tmp_path: Path) -> None:
-    """What a killed process left beside the file is removed when it is a day old."""
+    """What a killed process left beside the file is removed when it is an hour old."""
     url = f"sqlite:///{tmp_path / 'locks.db'}"
     inboxes = tmp_path / "locks.db-inboxes"
     with Program("holding", url=url, name="x", ttl=60, how="quietly") as holder:
         holder.hear()
         holder.kill()
     [left] = list(inboxes.iterdir())
-    long_ago = time.time() - 2 * 86_400
+    long_ago = time.time() - 3_700
     os.utime(left, (long_ago, long_ago))
     with Client(url) as client, client.lock("y"):
         assert left not in list(inboxes.iterdir())

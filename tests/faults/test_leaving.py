@@ -1,6 +1,7 @@
 """The end of a process that still holds: given back at once, not after the ttl."""
 
 import signal
+import time
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,20 @@ def test_a_terminated_process_is_noticed(tmp_path: Path) -> None:
         holder.send(signal.SIGTERM)
         holder.ended()
         eventually(lambda: not client.show("x").held, 1.5, "a free name")
+
+
+def test_an_interrupted_waiter_leaves_the_line(tmp_path: Path) -> None:
+    """Ctrl-C ends a wait at once; its place is given up, and the program can go on."""
+    url = f"sqlite:///{tmp_path / 'locks.db'}"
+    with Client(url) as client, client.lock("x"), Program("waiting", url=url) as waiter:
+        eventually(lambda: client.show("x").waiters == 1, what="the waiter in line")
+        interrupted_at = time.monotonic()
+        waiter.send(signal.SIGINT)
+        said = waiter.hear()
+        assert time.monotonic() - interrupted_at < 1.5
+        assert said["waiters"] == 0
+        assert waiter.ended() == 0
+        assert client.show("x").waiters == 0
 
 
 def test_forked_while_holding(tmp_path: Path) -> None:

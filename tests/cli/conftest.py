@@ -8,6 +8,9 @@ import pytest
 
 from tests.cli.shell import Shell
 
+# Under nohup, say, SIGHUP comes ignored, and whatever we start would inherit that.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
 
 @pytest.fixture
 def shell(tmp_path: Path) -> Iterator[Shell]:

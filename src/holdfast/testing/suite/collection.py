@@ -33,6 +33,7 @@ class TestCollection:
         leases: list[Any] = [await alice.acquire("x", ttl=60)]
         pending = await world.in_line(bob)
         alice.kept.clear()
+        await alice.rest()
         with pytest.warns(ResourceWarning):
             leases.clear()
         assert (await pending).held

@@ -84,6 +84,11 @@ class Party:
         """Do anything in this party's own thread or task."""
         return await self.begin(work)
 
+    async def rest(self) -> None:
+        """Come back when neither crank nor loop refers to earlier results any more."""
+        await self.do(lambda: None)
+        await asyncio.sleep(0)
+
     def lock(self, name: str, **terms: Any) -> AnyLock:
         """Describe a lock of this party's client."""
         return self.client.lock(name, **terms)

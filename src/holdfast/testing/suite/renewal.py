@@ -111,6 +111,9 @@ class TestRenewal:
         lease = await alice.acquire("x", ttl=30)
         await alice.extend(lease, world.short)
         assert lease.remaining > 25
+        expires_in = (await world.look()).expires_in
+        assert expires_in is not None
+        assert expires_in > 25
 
     async def test_extend_keeps_an_unrenewed_lease(self, world: World) -> None:
         """A lease that is not renewed by itself can be kept by hand."""

@@ -286,9 +286,9 @@ def granted(claim_id: str = "c1", token: int = 7, remaining: float = TTL) -> Gra
     return Granted(claim_id, token, remaining, 0.0)
 
 
-def waiting(claim_id: str = "c1", retry_in: float | None = None) -> Waiting:
+def waiting(retry_in: float | None = None) -> Waiting:
     """Leave a claim in the queue."""
-    return Waiting(claim_id, 1, retry_in, ())
+    return Waiting(retry_in, ())
 
 
 def renewed(*answers: Granted | Waiting | Ended) -> Renewed:

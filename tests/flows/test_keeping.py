@@ -84,7 +84,7 @@ def test_an_unknown_renewal_neither_loses_nor_extends(answer: Answer) -> None:
 
 def test_a_strange_answer_does_not_show_the_claims_id() -> None:
     """Whoever knows the id can release: an answer that makes no sense is told without it."""
-    world, _ = held(renewed(waiting("c1")))
+    world, _ = held(renewed(waiting()))
     turn_at(world, 4.0)
     [event] = world.told(events.RenewalUnknown)
     assert "c1" not in event.error

@@ -51,7 +51,7 @@ def test_all_that_is_due_goes_in_one_batch() -> None:
     queue(world, "b", "w1")
     queue(world, "z", "w2")
     world.time = START + 4
-    world.rewrite(renewed(granted("c2")), renewed(granted(), waiting("w1")), renewed(waiting("w2")))
+    world.rewrite(renewed(granted("c2")), renewed(granted(), waiting()), renewed(waiting()))
     world.turn()
     assert [requests for _, requests in world.sent] == [
         (
@@ -166,7 +166,7 @@ def test_a_settled_ticket_is_not_asked_about() -> None:
 
 def test_an_unanswered_ticket_keeps_its_place() -> None:
     """A failure settles no ticket: it is asked about again."""
-    world = World(Lost(0.0), renewed(waiting("w1")))
+    world = World(Lost(0.0), renewed(waiting()))
     ticket = queue(world, "a", "w1")
     look = world.turn()
     assert (ticket.outcome, ticket.confirmed_at) == (None, START)

@@ -47,7 +47,7 @@ def test_busy_only_when_the_withdrawal_is_confirmed() -> None:
 
 def test_busy_names_the_holders_last_seen() -> None:
     """Where the withdrawal names nobody, those of the last "waiting" are named."""
-    world = World(Waiting("c1", 1, None, (OTHER,)), Ended("c1", "withdrawn"))
+    world = World(Waiting(None, (OTHER,)), Ended("c1", "withdrawn"))
     with pytest.raises(LockBusy, match="there, pid 7"):
         world.acquire(an_order(wait=0.5))
 
@@ -150,7 +150,7 @@ def test_the_head_of_the_queue_asks_when_the_grant_in_its_way_ends() -> None:
 def test_long_waits_are_told_every_ten_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
     """An event says how long it has been and who holds, each time another span is over."""
     monkeypatch.setattr(acquire, "LONG_WAIT", 3.0)
-    world = World(Waiting("c1", 1, None, (OTHER,)), Ended("c1", "withdrawn"))
+    world = World(Waiting(None, (OTHER,)), Ended("c1", "withdrawn"))
     with pytest.raises(LockBusy):
         world.acquire(an_order(wait=7.0))
     told = world.told(events.Waited)

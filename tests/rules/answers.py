@@ -122,7 +122,7 @@ def _standing(moment: Moment, ledger: Ledger, claim_id: str) -> Granted | Waitin
         ahead = list(waiters.values())[:position]
         is_next = all(waiter.inbox in moment.closed for waiter in ahead)
         retry_in = _retry_in(moment, waiters[claim_id]) if is_next else None
-        return Waiting(claim_id, position, retry_in, _shown(moment))
+        return Waiting(retry_in, _shown(moment))
     how = ledger.graves[claim_id][0] if claim_id in ledger.graves else "unknown"
     return Ended(claim_id, how, "", _shown(moment))
 

@@ -35,13 +35,13 @@ def test_a_claim_that_will_not_wait_is_told_who_holds() -> None:
 
 
 def test_a_claim_that_does_not_fit_joins_the_queue() -> None:
-    """Waiters are told their place; the head is told when the grant in its way ends."""
+    """The head of the queue is told when the grant in its way ends; the others only wait."""
     scene = Scene()
     scene.take("ann", ttl=10.0)
     scene.now += 4.0
     bob, cy = scene.join("bob"), scene.join("cy")
-    assert (bob.position, bob.retry_in) == (0, 6.0)
-    assert (cy.position, cy.retry_in) == (1, None)
+    assert scene.waiting == ["bob", "cy"]
+    assert (bob.retry_in, cy.retry_in) == (6.0, None)
     assert [one.holder.client for one in cy.holders] == ["ann"]
 
 
@@ -326,7 +326,8 @@ def test_the_queue_has_a_limit() -> None:
     (bob,) = scene.record.queue
     crowd = tuple(bob._replace(claim_id=str(number)) for number in range(QUEUE_LIMIT - 1))
     scene.record = scene.record._replace(queue=crowd)
-    assert scene.join("cy").position == QUEUE_LIMIT - 1
+    scene.join("cy")
+    assert len(scene.record.queue) == QUEUE_LIMIT
     refused = scene.claim("dan", patience=60.0)
     assert isinstance(refused, Refused)
     assert refused.why == "queue_full"

@@ -39,7 +39,6 @@ class Desk:
         self.notices: list[Notice] = []
         self._record = record
         self._changed = False
-        self._positions: dict[str, int] | None = None
 
     def record(self) -> Record:
         """Give the record that the moves have made: the very same one if none changed anything."""
@@ -212,9 +211,8 @@ class Desk:
         waiter = self.queue.get(claim_id)
         if waiter is None:
             return self.ended_as(claim_id)
-        position = self._position(claim_id)
         retry_in = self._retry_in(waiter) if self._is_next(claim_id) else None
-        return Waiting(claim_id, position, retry_in, self.holders())
+        return Waiting(retry_in, self.holders())
 
     def ended_as(self, claim_id: str) -> Ended:
         """Say how a claim ended that neither holds nor waits."""
@@ -262,12 +260,6 @@ class Desk:
             if free >= waiter.want.weight:
                 return max(0.0, grant.ends_at - self.now)
         return None
-
-    def _position(self, claim_id: str) -> int:
-        """Find a place in the queue; counted once per step, since answers come after all moves."""
-        if self._positions is None or claim_id not in self._positions:
-            self._positions = {waiting: place for place, waiting in enumerate(self.queue)}
-        return self._positions[claim_id]
 
 
 def _changed(grant: Grant, ends_at: float, broken: str) -> Grant:

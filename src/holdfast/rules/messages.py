@@ -113,8 +113,6 @@ class Granted(NamedTuple):
 class Waiting(NamedTuple):
     """The claim is in the queue; at its head, ``retry_in`` says when asking again may help."""
 
-    claim_id: str
-    position: int
     retry_in: float | None
     holders: tuple[Tenure, ...]
 

@@ -222,7 +222,7 @@ def test_a_nonsense_answer_is_unknown_and_keeps_the_secret() -> None:
     stage = Stage()
     state = acquired(stage, order(ttl=9))
     nonsense: list[Reply] = [
-        Renewed((Waiting(state.claim_id, 0, None, ()),)),
+        Renewed((Waiting(None, ()),)),
         Refused("kind", "what?"),
     ]
     stage.keeper_wire.plan.extend(stage.keeper_wire.says(reply) for reply in nonsense)

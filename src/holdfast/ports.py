@@ -116,9 +116,12 @@ class Runtime(Protocol):
 
 
 class Backend(Protocol):
-    """Where the truth lives. One folder each, with the same file names inside."""
+    """Where the truth lives, for one client. One folder each, with the same file names inside."""
 
-    capabilities: Capabilities
+    @property
+    def capabilities(self) -> Capabilities:
+        """What it can do; a server is known better once there was a connection."""
+        ...
 
     def sync_wire(self, holder: Holder) -> Wire:
         """Open the way in for threads."""
@@ -126,6 +129,10 @@ class Backend(Protocol):
 
     def aio_wire(self, holder: Holder) -> Wire:
         """Open the way in for tasks."""
+        ...
+
+    def keeper_wire(self, holder: Holder) -> Wire:
+        """Open the keeper's own way in: for one thread, in both runtimes."""
         ...
 
     def ear(self, holder: Holder, deliver: Callable[[Notice], None]) -> Ear:

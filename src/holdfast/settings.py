@@ -24,6 +24,7 @@ class Address(NamedTuple):
     url: str
     options: Mapping[str, str]
     given: bool
+    client: object = None  # a client of another library, whose settings are read
 
     def command(self, name: str) -> str:
         """Give the command that shows ``name`` here; in memory only Python can look."""
@@ -62,12 +63,28 @@ def address(url: object) -> Address:
     given = url is not None
     if not given:
         url = os.environ.get(URL_VARIABLE) or f"sqlite:///{default_file()}"
+    if _is_client(url):
+        return _adopted(url)
     if not isinstance(url, str) or "://" not in url:
         shown = repr(url) if "@" not in str(url) else "this"  # it may hold a password
         raise Misuse(
             f"{shown} is not a backend URL; write one like 'sqlite:///locks.db' or 'memory://'"
         )
     return _of(url, given=given)
+
+
+def _is_client(thing: object) -> bool:
+    """Whether this is a client of redis-py or valkey-py; nobody imports them to find out."""
+    homes = {kind.__module__.partition(".")[0] for kind in type(thing).__mro__}
+    return bool(homes & {"redis", "valkey"})
+
+
+def _adopted(client: object) -> Address:
+    pool = getattr(client, "connection_pool", None)
+    terms: Mapping[str, object] = getattr(pool, "connection_kwargs", {})
+    place = f"{terms.get('host', type(client).__name__)}:{terms.get('port', '')}".rstrip(":")
+    shown = f"redis://{terms.get('path') or place}/{terms.get('db') or 0}"
+    return Address("redis", place, shown, shown, {}, given=True, client=client)
 
 
 def default_file() -> Path:

@@ -130,7 +130,11 @@ class LockInfo(NamedTuple):
 
 
 class Capabilities(NamedTuple):
-    """What one backend, on this platform, can do; ``notes`` says in words what it cannot."""
+    """What one backend, on this platform, can do; ``notes`` says in words what it cannot.
+
+    ``survives`` names what a lock on a server outlives: ``"restart"``, ``"failover"``,
+    ``"eviction"``; it is known once the client has connected.
+    """
 
     backend: str
     scope: Literal["process", "host", "network"]
@@ -138,6 +142,7 @@ class Capabilities(NamedTuple):
     notices_crash: bool
     min_ttl: float
     kinds: tuple[Kind, ...] = ("lock",)
+    survives: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
 

@@ -39,7 +39,7 @@ class _ClientFace:
 
     def __init__(
         self,
-        url: str | None,
+        url: object,
         runtime: Runtime | None,
         *,
         ttl: Duration,
@@ -91,7 +91,7 @@ class Client(_ClientFace):
 
     def __init__(
         self,
-        url: str | None = None,
+        url: object = None,
         *,
         ttl: Duration = 10,
         wait: Duration | None = None,
@@ -102,6 +102,8 @@ class Client(_ClientFace):
     ) -> None:
         """Open the backend at ``url``, at ``$HOLDFAST_URL``, or the embedded default.
 
+        Instead of a URL you may give a client of redis-py or valkey-py: its settings are read, its
+        connections are left alone.
         ``ttl`` and ``wait`` are the defaults of every lock; ``call_limit`` bounds one exchange with
         the backend; ``holder`` is a label that others see.
         """
@@ -239,7 +241,7 @@ class AsyncClient(_ClientFace):
 
     def __init__(
         self,
-        url: str | None = None,
+        url: object = None,
         *,
         ttl: Duration = 10,
         wait: Duration | None = None,
@@ -250,6 +252,8 @@ class AsyncClient(_ClientFace):
     ) -> None:
         """Open the backend at ``url``, at ``$HOLDFAST_URL``, or the embedded default.
 
+        Instead of a URL you may give a client of redis-py or valkey-py: its settings are read, its
+        connections are left alone.
         ``ttl`` and ``wait`` are the defaults of every lock; ``call_limit`` bounds one exchange with
         the backend; ``holder`` is a label that others see.
         """

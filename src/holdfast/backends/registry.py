@@ -12,6 +12,12 @@ from holdfast.settings import Address
 _MODULES = {
     "memory": "holdfast.backends.memory.backend",
     "sqlite": "holdfast.backends.sqlite.backend",
+    "redis": "holdfast.backends.redis.backend",
+    "rediss": "holdfast.backends.redis.backend",
+    "redis+unix": "holdfast.backends.redis.backend",
+    "valkey": "holdfast.backends.redis.backend",
+    "redis+sentinel": "holdfast.backends.redis.backend",
+    "redis+cluster": "holdfast.backends.redis.backend",
 }
 
 

@@ -206,14 +206,29 @@ class Book:
 
     def deliver(self, notice: Notice) -> None:
         """Take a notice in, from whichever thread heard it."""
-        if notice.what == "granted":
-            ticket = self.tickets.get(notice.claim_id)
-            if ticket is not None and notice.token > self.seen_token(notice.name):
-                granted = Granted(
-                    notice.claim_id, notice.token, notice.life, notice.granted_at, notice.slots
-                )
-                ticket.settle(Handed(granted))
-            return
+        match notice.what:
+            case "granted":
+                self._granted(notice)
+            case "broken" | "forced":
+                self._broken(notice)
+            case "missed":  # the inbox was deaf: whoever is known to wait asks at once
+                for ticket in tuple(self.tickets.values()):
+                    if ticket.renew_at < inf:
+                        ticket.renew_at = -inf
+            case "forgotten":
+                for state in tuple(self.leases.values()):
+                    state.deadline = -inf  # somebody else may be in already
+                    state.loss = notice.reason
+
+    def _granted(self, notice: Notice) -> None:
+        ticket = self.tickets.get(notice.claim_id)
+        if ticket is not None and notice.token > self.seen_token(notice.name):
+            granted = Granted(
+                notice.claim_id, notice.token, notice.life, notice.granted_at, notice.slots
+            )
+            ticket.settle(Handed(granted))
+
+    def _broken(self, notice: Notice) -> None:
         state = self.leases.get(notice.claim_id)
         if state is not None and state.token == notice.token:
             forced = notice.what == "forced"

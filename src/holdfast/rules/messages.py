@@ -167,10 +167,12 @@ class Seen(NamedTuple):
 class Notice(NamedTuple):
     """Told to one client's inbox after the write: a claim was granted, or a grant is broken.
 
-    ``life`` is how long the grant lives from the moment it was made; ``forced``: it is gone.
+    ``life`` is how long the grant lives from the moment it was made; ``forced``: it is gone. Two
+    come from the client's own side of the wire and are about all its claims: ``missed`` (the inbox
+    was deaf for a while) and ``forgotten`` (the backend has lost its memory).
     """
 
-    what: Literal["granted", "broken", "forced"]
+    what: Literal["granted", "broken", "forced", "missed", "forgotten"]
     inbox: str
     name: str
     claim_id: str

@@ -63,7 +63,7 @@ class Engine:
             self.backend,
             holder,
             book,
-            lambda keeper: self._session(keeper, SyncRuntime(), self.backend.sync_wire(holder)),
+            lambda keeper: self._session(keeper, SyncRuntime(), self.backend.keeper_wire(holder)),
         )
         _keepers.add(self.keeper)
         self.session = self._session(self.keeper, self._runtime, self._open_wire(holder))

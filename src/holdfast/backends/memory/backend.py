@@ -33,7 +33,7 @@ class MemoryBackend:
         """Open the way in for threads."""
         return MemoryWire(space(self._name), self._prefix)
 
-    aio_wire = sync_wire
+    aio_wire = keeper_wire = sync_wire
 
     def ear(self, holder: Holder, deliver: Callable[[Notice], None]) -> Ear:
         """Register the client's inbox."""

@@ -54,6 +54,8 @@ class SqliteBackend:
 
         return AioWire(self._store(holder))
 
+    keeper_wire = sync_wire
+
     def ear(self, holder: Holder, deliver: Callable[[Notice], None]) -> Ear:
         """Open the client's pipe; notices of this very process do not go through it."""
         if not self._pipes:

@@ -165,7 +165,7 @@ async def _release(lease: Any) -> Report:
 
 def _work_sync(alice: Party) -> Report:
     client: Any = alice.client
-    with client.lock("y", ttl=0.3) as mine:
+    with client.lock("y", renew=False, ttl=5) as mine:
         token = mine.token
         busy = client.lock("x").try_acquire() is None
         renewed = not mine.wait_lost(0.9)
@@ -176,7 +176,7 @@ def _work_sync(alice: Party) -> Report:
 
 async def _work(alice: Party) -> Report:
     client: Any = alice.client
-    async with client.lock("y", ttl=0.3) as mine:
+    async with client.lock("y", renew=False, ttl=5) as mine:
         token = mine.token
         busy = await client.lock("x").try_acquire() is None
         renewed = not await mine.wait_lost(0.9)

@@ -1,0 +1,180 @@
+"""What all connections of one client share: where the server is, how letters are written and read.
+
+No I/O and no threads here but one: ``topology.find`` blocks, and only wires call it. Both wires
+send letters and pass every raw reply through ``read``, so redirections, lost scripts, the birth
+mark and the replicas' word are dealt with once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from holdfast import clock
+from holdfast.backends.redis import faults, replies
+from holdfast.backends.redis.keys import KeyRing
+from holdfast.backends.redis.requests import Letter, Post, command
+from holdfast.backends.redis.scripts import script
+from holdfast.backends.redis.survey import Survey
+from holdfast.backends.redis.target import Target, Where
+from holdfast.backends.redis.topology import ClusterMap, redirected, topology_of
+from holdfast.errors import BackendUnavailable
+from holdfast.rules.messages import Claim, Granted, NameRequest, Notice, Renew, Renewed, Reply
+
+Answer = Reply | BackendUnavailable
+
+ROUNDS = 5
+"""How often one letter is sent anew before its call fails: redirections do not go on for ever."""
+
+
+class Resend(NamedTuple):
+    """Send the letter again: to ``where`` (or to the same server), after these commands."""
+
+    where: Where | None
+    before: bytes
+
+
+class Office:
+    """One client's correspondence with its server."""
+
+    def __init__(self, target: Target, prefix: str) -> None:
+        self.target = target
+        self.shown = target.shown
+        self.topology = topology_of(target)
+        self.clustered = target.mode == "cluster"
+        self.post = Post(prefix, target.quarantine, clustered=self.clustered)
+        self.survey = Survey(target)
+        self.mark = 0  # the birth mark that replies carried last; in Cluster it stays 0
+        self.tell: Callable[[Notice], None] = lambda _notice: None
+        self._births: dict[bytes, int] = {}
+        self._held_until: dict[Where, float] = {}
+
+    @property
+    def keys(self) -> KeyRing:
+        """Where names live."""
+        return self.post.keys
+
+    def slot(self, request: NameRequest) -> int:
+        """Say to which slot a request belongs."""
+        return self.keys.of(request.name).slot if self.clustered else 0
+
+    def held_back(self, where: Where) -> float:
+        """Say for how long a cluster's node must not grant anything yet."""
+        return max(0.0, self._held_until.get(where, 0.0) - clock.now()) if self._held_until else 0.0
+
+    def read(self, letter: Letter, raw: Any, where: Where) -> list[Answer] | Resend:
+        """Read a raw reply: one answer per request, or how to send the letter again."""
+        if isinstance(raw, Exception):
+            return self._refused(letter, str(raw), where)
+        if raw[0] != self.mark:
+            self._see(raw[0])
+        if letter.script.name == "renew":
+            return replies.read_renewals(letter.requests, raw)
+        try:
+            return [replies.read(letter.requests[0], raw)]
+        except BackendUnavailable as error:
+            return [error]
+
+    def _see(self, mark: int) -> None:
+        """Another mark: the server has lost its memory, and with it everything we hold."""
+        if not mark:
+            return  # in quarantine, or in Cluster
+        before, self.mark = self.mark, mark
+        if before:
+            self._forgotten()
+
+    def _forgotten(self) -> None:
+        reason = "the server has lost its data (another birth mark), so somebody else may hold it"
+        self.tell(Notice("forgotten", "", "", "", 0, reason=reason))
+
+    def _refused(self, letter: Letter, text: str, where: Where) -> list[Answer] | Resend:
+        sign = text.partition(" ")[0]
+        if sign == "NOSCRIPT":
+            return Resend(None, command("SCRIPT", "LOAD", letter.script.body))
+        if sign in ("MOVED", "ASK") and isinstance(self.topology, ClusterMap):
+            slot, owner = redirected(text, where)
+            if sign == "ASK":
+                return Resend(owner, command("ASKING"))
+            self.topology.moved(slot, owner)
+            return Resend(owner, b"")
+        if sign in faults.MOVING:
+            self.topology.suspect()
+        return [faults.refused(self.shown, text)] * len(letter.requests)
+
+    def insist_on_master(self, role: Any) -> None:
+        """Refuse a server that the sentinels called a master and that is none (any more)."""
+        if isinstance(role, list) and role[0] != b"master":
+            self.topology.suspect()
+            raise faults.refused(self.shown, "READONLY it says that it is a replica")
+
+    # Confirmation by replicas
+
+    def wait_command(self, deadline: float) -> bytes:
+        """Give the command that waits for the replicas, for half of the time there is."""
+        half = max(1, int((deadline - clock.now()) * 500))
+        return command("WAIT", self.target.replicas, half)
+
+    def needs_replicas(self, letter: Letter) -> bool:
+        """Whether what the letter asks for must survive a fail-over."""
+        return bool(self.target.replicas) and isinstance(letter.requests[0], (Claim, Renew))
+
+    def confirmed(self, answers: list[Answer], heard: Any) -> list[Answer]:
+        """Keep what was granted only if enough replicas have it."""
+        wanted = self.target.replicas
+        if isinstance(heard, Exception):
+            return [faults.refused(self.shown, str(heard))] * len(answers)
+        if heard >= wanted:
+            return answers
+        lacking = faults.unconfirmed(self.shown, wanted, heard)
+        return [lacking if isinstance(answer, (Granted, Renewed)) else answer for answer in answers]
+
+    # Cluster: the birth mark of each node
+
+    def birth_letter(self, where: Where) -> bytes:
+        """Write the question after a node's birth mark."""
+        assert isinstance(self.topology, ClusterMap)  # noqa: S101 - only clusters are asked
+        key = self.keys.birth_on(self.topology.slots_of(where))
+        quarantine = int(self.target.quarantine * 1e6)
+        return command("EVAL", script("birth_only").body, 1, key, quarantine)
+
+    def read_birth(self, where: Where, raw: Any) -> None:
+        """Note what the node said of itself; one that has no slots yet has no mark either."""
+        if isinstance(raw, Exception):
+            return
+        mark, held_back = raw
+        if held_back > 0:
+            self._held_until[where] = clock.now() + held_back / 1e6
+            return
+        self._held_until.pop(where, None)
+        before = self._births.get(_birth_id(where))
+        self._births[_birth_id(where)] = mark
+        if before is not None and before != mark:
+            self._forgotten()
+
+
+def _birth_id(where: Where) -> bytes:
+    return f"{where[0]}:{where[1]}".encode()
+
+
+class Sorter:
+    """Puts the answers to many letters back into the places of their requests."""
+
+    def __init__(self, count: int) -> None:
+        self._answers: list[Answer | None] = [None] * count
+
+    def put(self, letter: Letter, answers: list[Answer]) -> None:
+        """File the answers of one letter; the parts of a long renewal become one again."""
+        for place, answer in zip(letter.places, answers, strict=True):
+            before = self._answers[place]
+            if isinstance(before, Renewed) and isinstance(answer, Renewed):
+                self._answers[place] = Renewed(before.answers + answer.answers)
+            elif not isinstance(before, BackendUnavailable):
+                self._answers[place] = answer
+
+    def fail(self, letter: Letter, error: BackendUnavailable) -> None:
+        """File an error for everything that a letter carried."""
+        self.put(letter, [error] * len(letter.places))
+
+    def result(self) -> list[Answer]:
+        """Give all answers, in the order of the requests."""
+        return [answer for answer in self._answers if answer is not None]

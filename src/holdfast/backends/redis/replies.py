@@ -1,0 +1,166 @@
+"""What the server's scripts answer, and what it tells an inbox, as the rule's own values."""
+
+from __future__ import annotations
+
+import json
+from functools import lru_cache
+from typing import Any
+
+from holdfast.backends.redis import faults
+from holdfast.backends.redis.keys import unescaped
+from holdfast.errors import BackendUnavailable
+from holdfast.rules.messages import (
+    Broke,
+    Busy,
+    Claim,
+    Ended,
+    Ending,
+    Granted,
+    NameRequest,
+    NotHeld,
+    Notice,
+    Refused,
+    Renew,
+    Renewed,
+    Reply,
+    Seen,
+    Waiting,
+)
+from holdfast.values import Holder, LockInfo, Place, Tenure
+
+_ENDINGS: dict[bytes, Ending] = {
+    b"r": "released",
+    b"w": "withdrawn",
+    b"l": "lapsed",
+    b"g": "gone",
+    b"b": "broken",
+    b"u": "unknown",
+}
+_NOBODY: tuple[Tenure, ...] = ()
+
+
+def read(request: NameRequest, raw: list[Any]) -> Reply:
+    """Read the reply to a letter that carried one request; ``raw[0]`` is the birth mark."""
+    what = raw[1]
+    if what == b"granted":
+        _, _, token, left, since, slots = raw
+        claim_id: str = request.claim_id  # type: ignore[union-attr]  # only claims are granted
+        return Granted(claim_id, token, left / 1e6, since / 1e6, tuple(slots))
+    if what == b"ended":
+        return Ended(request.claim_id, _ENDINGS[raw[2]], "", _tenures(raw[3]))  # type: ignore[union-attr]
+    if what == b"waiting":
+        return Waiting(_retry(raw[2]), _tenures(raw[3]))
+    if what == b"busy":
+        return Busy(_tenures(raw[3]), raw[2])
+    return _rare(request, what, raw)
+
+
+def _rare(request: NameRequest, what: bytes, raw: list[Any]) -> Reply:
+    if what == b"refused":
+        return Refused(raw[2].decode(), raw[3].decode())
+    if what == b"quarantined":
+        name = request.name if isinstance(request, Claim) else ""
+        raise faults.quarantined(name, raw[2] / 1e6)
+    if what == b"broke":
+        return Broke(_tenure(raw[2]))
+    if what == b"not held":
+        return NotHeld(_tenures(raw[2]))
+    if what == b"seen":
+        return Seen((_seen(request.name, raw),))
+    raise faults.too_new(request.name)
+
+
+def read_renewals(
+    requests: tuple[NameRequest, ...], raw: list[Any]
+) -> list[Reply | BackendUnavailable]:
+    """Read the reply to a letter that carried renewals: one answer per request."""
+    replies: list[Reply | BackendUnavailable] = []
+    for request, found in zip(requests, raw[1:], strict=True):
+        if found == b"format":
+            replies.append(faults.too_new(request.name))
+            continue
+        holders = _tenures(found[0])
+        items = request.items if isinstance(request, Renew) else ()
+        still = Waiting(None, holders)
+        replies.append(
+            Renewed(
+                tuple(
+                    still if answer == 0 else _answer(item.claim_id, answer, holders)
+                    for item, answer in zip(items, found[1], strict=True)
+                )
+            )
+        )
+    return replies
+
+
+def _answer(
+    claim_id: str, raw: list[Any], holders: tuple[Tenure, ...]
+) -> Granted | Waiting | Ended:
+    what = raw[0]
+    if what == b"granted":
+        return Granted(claim_id, raw[1], raw[2] / 1e6, raw[3] / 1e6, tuple(raw[4]))
+    if what == b"waiting":
+        return Waiting(_retry(raw[1]), holders)
+    return Ended(claim_id, _ENDINGS[raw[1]], raw[2].decode(), holders)
+
+
+def read_notice(inbox: str, payload: bytes) -> Notice | None:
+    """Read what came to an inbox; what a newer holdfast says in words unknown here is passed by."""
+    words = payload.decode().split("\x1f", 8)
+    if words[0] != "1":
+        return None
+    _, what, claim_id, token, life, since, slots, tag, reason = words
+    return Notice(
+        what=what,  # type: ignore[arg-type]  # the scripts say nothing else
+        inbox=inbox,
+        name=unescaped(tag),
+        claim_id=claim_id,
+        token=int(token),
+        life=int(life) / 1e6,
+        granted_at=int(since) / 1e6,
+        slots=tuple(map(int, slots.split(","))) if slots else (),
+        reason=reason,
+    )
+
+
+def _retry(microseconds: int) -> float | None:
+    return None if microseconds < 0 else microseconds / 1e6
+
+
+def _tenures(raw: list[Any]) -> tuple[Tenure, ...]:
+    return tuple([_tenure(one) for one in raw]) if raw else _NOBODY
+
+
+def _tenure(raw: list[Any]) -> Tenure:
+    who, token, weight, since, left, metadata, slots, broken, detached = raw
+    return Tenure(
+        holder=_holder(who),
+        token=token,
+        weight=weight,
+        since=since / 1e6,
+        expires_in=left / 1e6,
+        metadata=metadata.decode(),
+        slots=tuple(slots),
+        broken=broken.decode(),
+        detached=bool(detached),
+    )
+
+
+@lru_cache(maxsize=1000)
+def _holder(who: bytes) -> Holder:
+    return Holder(*json.loads(who))
+
+
+def _seen(name: str, raw: list[Any]) -> LockInfo:
+    _, _, kind, capacity, token, held, line = raw
+    return LockInfo(
+        name=name,
+        kind=kind.decode(),
+        capacity=capacity,
+        token=token,
+        holders=_tenures(held),
+        queue=tuple(
+            Place(holder=_holder(who), weight=weight, since=since / 1e6)
+            for who, weight, since in line
+        ),
+    )

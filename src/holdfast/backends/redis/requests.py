@@ -1,0 +1,155 @@
+"""Requests as letters to the server, and its replies as values: no I/O, the same for both wires.
+
+A letter is one command, ready to be sent. Renewals of many names travel in one letter where the
+server allows it. Spans are microseconds on the way; holders are JSON, which the server never reads.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple, TypeAlias
+
+from hiredis import pack_command
+
+from holdfast.backends.redis.keys import KeyRing
+from holdfast.backends.redis.scripts import Script, script
+from holdfast.rules.messages import (
+    Advance,
+    Break,
+    Claim,
+    Look,
+    NameRequest,
+    Release,
+    Renew,
+    Withdraw,
+)
+from holdfast.values import Holder
+
+BATCH = 1000
+"""At most so many claims are renewed by one script: it keeps the server for a few milliseconds."""
+
+
+Word: TypeAlias = bytes | str | int
+
+
+class Letter(NamedTuple):
+    """One command, the script it calls, and the requests it carries, each with its place."""
+
+    data: bytes
+    script: Script
+    requests: tuple[NameRequest, ...]
+    places: tuple[int, ...] = (0,)
+
+
+class Post:
+    """Writes the letters of one client.
+
+    ``clustered``: every letter then names keys of one slot only, and the quarantine is what the
+    client itself knows of the node. ``quarantine`` is in seconds.
+    """
+
+    def __init__(self, prefix: str, quarantine: float, *, clustered: bool) -> None:
+        self.keys = KeyRing(prefix)
+        self.clustered = clustered
+        self._held_back = b"0" if clustered else _span(quarantine)
+        self._birth = () if clustered else (self.keys.birth,)
+        self._count = b"5" if clustered else b"6"
+        self._claim, self._end = script("claim"), script("end")
+        self._holders: dict[Holder, bytes] = {}
+
+    def letter(self, request: NameRequest, held_back: float = 0.0) -> Letter:
+        """Write one request; ``held_back`` is what is left of a cluster node's quarantine."""
+        words: tuple[Word, ...]
+        match request:
+            case Claim():
+                called, words = self._claim, self._claimed(request)
+            case Release():
+                called, words = self._end, (request.claim_id, b"r")
+            case Withdraw():
+                called, words = self._end, (request.claim_id, b"w")
+            case Renew():
+                return self.renewal((request,), held_back)
+            case Advance():
+                called, words = script("advance"), (request.claim_id,)
+            case Break():
+                force = b"1" if request.force else b"0"
+                called, words = script("break"), (request.token, request.reason, force)
+            case Look():
+                called, words = script("look"), ()
+        keys = self.keys.of(request.name).all
+        quarantine = _span(held_back) if held_back else self._held_back
+        data = command(b"EVALSHA", called.sha, self._count, *keys, *self._birth, quarantine, *words)
+        return Letter(data, called, (request,))
+
+    def renewal(
+        self, requests: Sequence[Renew], held_back: float = 0.0, places: tuple[int, ...] = (0,)
+    ) -> Letter:
+        """Write one letter for all of these."""
+        keys: list[bytes] = []
+        words: list[Word] = []
+        for request in requests:
+            keys.extend(self.keys.of(request.name).all)
+            words.append(len(request.items))
+            for claim_id, token, ttl, patience in request.items:
+                words += (claim_id, token, int(ttl * 1e6), int(patience * 1e6))
+        keys.extend(self._birth)
+        renew = script("renew")
+        quarantine = _span(held_back) if held_back else self._held_back
+        data = command(b"EVALSHA", renew.sha, len(keys), *keys, quarantine, *words)
+        return Letter(data, renew, tuple(requests), places)
+
+    def letters(
+        self, requests: Iterable[tuple[int, NameRequest]], held_back: float = 0.0
+    ) -> list[Letter]:
+        """Write many, each with its place, in as few letters as the server allows."""
+        letters: list[Letter] = []
+        renewals: list[tuple[int, Renew]] = []
+        for place, request in requests:
+            if isinstance(request, Renew):
+                renewals.extend((place, part) for part in _parts(request))
+            else:
+                letters.append(self.letter(request, held_back)._replace(places=(place,)))
+        for batch in _batches(renewals, 1 if self.clustered else BATCH):
+            places = tuple(place for place, _ in batch)
+            letters.append(self.renewal([request for _, request in batch], held_back, places))
+        return letters
+
+    def _claimed(self, claim: Claim) -> tuple[Word, ...]:
+        _, claim_id, want, holder, inbox, patience, seen = claim
+        who = self._holders.get(holder)
+        if who is None:
+            who = self._holders[holder] = json.dumps(holder, separators=(",", ":")).encode()
+        kind, capacity, weight, ttl, metadata, detached = want
+        spans = int(ttl * 1e6), int(patience * 1e6)
+        alone = b"1" if detached else b"0"
+        return (claim_id, kind, capacity, weight, *spans, seen, who, inbox, metadata, alone)
+
+
+def command(*words: Word) -> bytes:
+    """Write a plain command."""
+    packed: bytes = pack_command(words)  # type: ignore[arg-type]  # it takes any number of words
+    return packed
+
+
+def _span(seconds: float) -> bytes:
+    return b"%d" % int(seconds * 1e6)
+
+
+def _parts(request: Renew) -> list[Renew]:
+    """Cut a renewal of very many claims on one name into several."""
+    name, items = request
+    return [Renew(name, items[at : at + BATCH]) for at in range(0, len(items), BATCH)]
+
+
+def _batches(renewals: list[tuple[int, Renew]], most: int) -> list[list[tuple[int, Renew]]]:
+    """Put renewals together, ``most`` claims at a time (or a single renewal of more)."""
+    batches: list[list[tuple[int, Renew]]] = []
+    size = most
+    for place, request in renewals:
+        if size + len(request.items) > most:
+            batches.append([])
+            size = 0
+        batches[-1].append((place, request))
+        size += len(request.items)
+    return batches

@@ -1,0 +1,300 @@
+-- The moves of which a step is made, on the name that is taken up: rules/desk.py.
+--
+-- A record is {format, kind, capacity, last token, until when tombstones are kept, number of
+-- waiters, number of joins, grants}, in msgpack. A waiter and a grant begin with who, inbox, weight,
+-- ttl, metadata, detached; then come, for a waiter, the token it has seen and when it joined, and
+-- for a grant id, token, end, beginning, slots and why it is broken. Queue and patience are sorted
+-- by order of joining and by end, so a step costs the same however long the queue is.
+
+local WHO, INBOX, WEIGHT, TTL, METADATA, DETACHED, SEEN, JOINED = 1, 2, 3, 4, 5, 6, 7, 8
+local ID, TOKEN, ENDS, GRANTED, SLOTS, BROKEN = 7, 8, 9, 10, 11, 12
+local name = {} -- the name that is taken up, as fields, and the moves on it
+
+-- Take up the name whose keys begin at KEYS[first]; false if a newer holdfast wrote it.
+function name.take_up(first, record)
+    name.record, name.ended, name.queue = KEYS[first], KEYS[first + 1], KEYS[first + 2]
+    name.patience, name.waiters = KEYS[first + 3], KEYS[first + 4]
+    name.changed, name.notices, name.open = false, {}, {}
+    record = record or {1, 'lock', 1, 0, 0, 0, 0, {}}
+    name.kind, name.capacity, name.last_token = record[2], record[3], record[4]
+    name.buried_until, name.waiting, name.joins = record[5], record[6], record[7]
+    name.grants = record[8]
+    return record[1] == 1
+end
+
+-- Write what changed, then tell those whom it concerns: notices leave after the write.
+function name.put_down()
+    if name.changed then
+        local ends, grants = now, name.grants
+        for i = 1, #grants do
+            ends = math.max(ends, grants[i][ENDS])
+        end
+        local record = {
+            1, name.kind, name.capacity, name.last_token, name.buried_until, name.waiting,
+            name.joins, grants
+        }
+        local lives = math.ceil((ends - now) / 1000) + 86400000
+        call('SET', name.record, cmsgpack.pack(record), 'PX', lives)
+    end
+    for _, notice in ipairs(name.notices) do
+        redis.pcall('PUBLISH', notice[1], notice[2])
+    end
+end
+
+-- Remember for a minute how an id ended: one text, oldest first, cut back to some 64 at times.
+function name.bury(id, how)
+    name.changed = true
+    local entry = id .. ' ' .. how .. math.floor(now / 1000) + 60000 .. ';'
+    if call('APPEND', name.ended, entry) > 4096 then
+        local ended = call('GET', name.ended)
+        local cut = string.find(ended, ';', #ended - 2048, true)
+        call('SET', name.ended, string.sub(ended, cut + 1))
+        name.buried_until = 0
+    end
+    if name.buried_until < now + 60000000 then
+        name.buried_until = now + 120000000
+        call('PEXPIRE', name.ended, 120000)
+    end
+end
+
+-- Say how an id ended, or nil; a record in which nothing was buried lately need not be asked.
+function name.fate(id)
+    local ended = name.buried_until > now and call('GET', name.ended)
+    local _, at = string.find(ended or '', id .. ' ', 1, true)
+    local how, till = string.match(ended or '', '^(%a)(%d+);', (at or #(ended or '')) + 1)
+    return how and till * 1000 > now and how or nil
+end
+
+function name.grant_of(id)
+    for place, grant in ipairs(name.grants) do
+        if grant[ID] == id then
+            return grant, place
+        end
+    end
+end
+
+function name.patience_of(id)
+    return name.waiting > 0 and call('ZSCORE', name.patience, id)
+end
+
+function name.waiter_of(id)
+    local stored = call('HGET', name.waiters, id)
+    return stored and cmsgpack.unpack(stored)
+end
+
+function name.leave_queue(id)
+    call('ZREM', name.queue, id)
+    call('ZREM', name.patience, id)
+    call('HDEL', name.waiters, id)
+    name.waiting = name.waiting - 1
+    name.changed = true
+end
+
+function name.keep_queue()
+    call('PEXPIRE', name.queue, 86400000)
+    call('PEXPIRE', name.patience, 86400000)
+    call('PEXPIRE', name.waiters, 86400000)
+end
+
+-- Whether somebody listens to an inbox; what is not known counts as open.
+function name.is_open(inbox)
+    if inbox == '' then
+        return true
+    end
+    if name.open[inbox] == nil then
+        local heard = redis.pcall('PUBSUB', 'NUMSUB', inbox)
+        name.open[inbox] = heard.err ~= nil or heard[2] > 0
+    end
+    return name.open[inbox]
+end
+
+-- Walk the queue from its head until ``visit`` returns true.
+function name.walk(visit)
+    local passed = 0
+    while name.waiting > 0 do
+        local ids = call('ZRANGE', name.queue, passed, passed + 15)
+        for _, id in ipairs(ids) do
+            local waiter = name.waiter_of(id)
+            local before = name.waiting
+            if not waiter then
+                name.leave_queue(id) -- the server evicted a part of it: healed here
+            elseif visit(id, waiter) then
+                return
+            end
+            passed = passed + 1 - (before - name.waiting)
+        end
+        if #ids < 16 then
+            if #ids + passed == 0 then
+                name.waiting, name.changed = 0, true -- evicted as a whole
+            end
+            return
+        end
+    end
+end
+
+-- Drop what has ended: by time, by lost patience.
+function name.sweep()
+    local grants, i = name.grants, 1
+    while i <= #grants do
+        local grant = grants[i]
+        if grant[ENDS] <= now then
+            table.remove(grants, i)
+            name.bury(grant[ID], grant[BROKEN] ~= '' and 'b' or 'l')
+        else
+            i = i + 1
+        end
+    end
+    local late = name.waiting > 0 and call('ZRANGEBYSCORE', name.patience, '-inf', now) or {}
+    if #late > 1 then
+        local order = {}
+        for _, id in ipairs(late) do
+            order[id] = tonumber(call('ZSCORE', name.queue, id) or 0)
+        end
+        table.sort(late, function(one, other)
+            return order[one] < order[other]
+        end)
+    end
+    for _, id in ipairs(late) do
+        name.leave_queue(id)
+        name.bury(id, 'l')
+    end
+end
+
+function name.free()
+    local left = name.capacity
+    for _, grant in ipairs(name.grants) do
+        left = left - grant[WEIGHT]
+    end
+    return left
+end
+
+function name.free_slots(weight)
+    local used, slots, slot = {}, {}, 0
+    for _, grant in ipairs(name.grants) do
+        for _, taken in ipairs(grant[SLOTS]) do
+            used[taken] = true
+        end
+    end
+    while #slots < weight and slot < name.capacity do
+        if not used[slot] then
+            slots[#slots + 1] = slot
+        end
+        slot = slot + 1
+    end
+    return slots
+end
+
+-- Let ``claim`` (a waiter's fields) hold for ``life``, with a token larger than every earlier one.
+function name.grant(id, claim, life)
+    name.changed = true
+    name.last_token = math.max(name.last_token + 1, now, claim[SEEN] + 1)
+    local grant = {
+        claim[WHO], claim[INBOX], claim[WEIGHT], claim[TTL], claim[METADATA], claim[DETACHED],
+        id, name.last_token, now + life, now,
+        name.kind == 'semaphore' and name.free_slots(claim[WEIGHT]) or {}, ''
+    }
+    table.insert(name.grants, grant)
+    if birth_key and life > 86400000000 then -- the mark outlives the lease
+        local lives = math.ceil(life / 1000) + 86400000
+        call('PEXPIRE', birth_key, math.max(lives, call('PTTL', birth_key)))
+    end
+    return grant
+end
+
+-- Leave a notice for the grant's client, if it has an inbox.
+function name.tell(what, grant, life)
+    if grant[INBOX] ~= '' then
+        local words = {
+            1, what, grant[ID], string.format('%.0f', grant[TOKEN]), life,
+            string.format('%.0f', grant[GRANTED]), table.concat(grant[SLOTS], ','),
+            string.match(name.record, '{(.*)}$'), grant[BROKEN]
+        }
+        table.insert(name.notices, {grant[INBOX], table.concat(words, '\31')})
+    end
+end
+
+-- Grant what fits from the head of the queue on. ``asking`` are the claims that the asker itself
+-- named: they count as reachable and get their full life at once, since the reply tells them.
+function name.hand_over(asking)
+    if name.waiting == 0 or held_back > 0 then
+        return
+    end
+    local left = name.free()
+    if left <= 0 then
+        return
+    end
+    name.walk(function(id, waiter)
+        local asked = asking[id]
+        if not asked and not name.is_open(waiter[INBOX]) then
+            return false -- passed over, not dropped
+        end
+        if waiter[WEIGHT] > left then
+            return true -- nobody passes a living waiter
+        end
+        left = left - waiter[WEIGHT]
+        name.leave_queue(id)
+        local life = asked and waiter[TTL] or math.min(3000000, waiter[TTL])
+        local grant = name.grant(id, waiter, life)
+        if not asked then
+            name.tell('granted', grant, life)
+        end
+        return left <= 0
+    end)
+end
+
+-- Show a grant without its secret.
+function name.tenure(grant)
+    return {
+        grant[WHO], grant[TOKEN], grant[WEIGHT], grant[GRANTED], math.max(0, grant[ENDS] - now),
+        grant[METADATA], grant[SLOTS], grant[BROKEN], grant[DETACHED]
+    }
+end
+
+-- Show the first few who hold.
+function name.holders()
+    local shown = {}
+    for i = 1, math.min(#name.grants, 8) do
+        shown[i] = name.tenure(name.grants[i])
+    end
+    return shown
+end
+
+-- When enough of what is held will have ended by itself for ``weight`` to fit; -1: unknown.
+function name.retry_in(weight)
+    if held_back > 0 then
+        return held_back
+    end
+    local left, grants = name.free(), {unpack(name.grants)}
+    table.sort(grants, function(one, other)
+        return one[ENDS] < other[ENDS]
+    end)
+    for _, grant in ipairs(grants) do
+        left = left + grant[WEIGHT]
+        if left >= weight then
+            return math.max(0, grant[ENDS] - now)
+        end
+    end
+    return -1
+end
+
+-- The claims ahead of which everybody is passed over, each with when asking again may help.
+function name.next_ones()
+    local found = {}
+    name.walk(function(id, waiter)
+        found[id] = name.retry_in(waiter[WEIGHT])
+        return name.is_open(waiter[INBOX])
+    end)
+    return found
+end
+
+-- Say where a claim stands.
+function name.standing(id)
+    local grant = name.grant_of(id)
+    if grant then
+        return {mark, 'granted', grant[TOKEN], grant[ENDS] - now, grant[GRANTED], grant[SLOTS]}
+    end
+    if name.patience_of(id) then
+        return {mark, 'waiting', name.next_ones()[id] or -1, name.holders()}
+    end
+    return {mark, 'ended', name.fate(id) or 'u', name.holders()}
+end

@@ -1,7 +1,11 @@
-"""What every test shares: the event loop of async tests, and Hypothesis without a stop-watch."""
+"""What every test shares: the event loop of async tests, Hypothesis without a stop-watch, Redis."""
 
 import hypothesis
 import pytest
+
+from tests.servers.fixtures import pytest_unconfigure, redis_server
+
+__all__ = ["anyio_backend", "pytest_unconfigure", "redis_server"]
 
 # Two workers share the machine, so one slow example says nothing; the limit per test still holds.
 hypothesis.settings.register_profile("holdfast", deadline=None)

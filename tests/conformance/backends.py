@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from holdfast.testing.suite import BackendUnderTest
-from tests.servers.shared import shared_server
+from tests.conformance.redis_backends import REDIS, REDIS_CLUSTER, REDIS_SENTINEL
 
 _numbers = itertools.count()
 
@@ -64,36 +64,4 @@ SQLITE_TICK = BackendUnderTest(
     litter=_litter,
 )
 
-
-
-@contextmanager
-def _silenced(_url: str) -> Iterator[None]:
-    """Stop the server's process: it accepts everything and answers nothing."""
-    server = shared_server()
-    server.pause()
-    try:
-        yield
-    finally:
-        server.resume()
-
-
-def _left_in_redis(_url: str) -> list[str]:
-    """Name inboxes that somebody still listens to, and keys that would stay for ever."""
-    server = shared_server()
-    left = [channel.decode() for channel in server.ask("PUBSUB", "CHANNELS", "*:inbox:*")]
-    _, keys = server.ask("SCAN", 0, "COUNT", 10_000)
-    left += [key.decode() for key in keys if server.ask("PTTL", key) == -1]
-    return left
-
-
-REDIS = BackendUnderTest(
-    name="redis",
-    schemes=frozenset(
-        {"redis", "rediss", "redis+unix", "valkey", "redis+sentinel", "redis+cluster"}
-    ),
-    fresh=lambda _folder: shared_server().url(quarantine=0),
-    unreachable=_silenced,
-    litter=_left_in_redis,
-)
-
-REGISTERED = (MEMORY, SQLITE, REDIS)
+REGISTERED = (MEMORY, SQLITE, REDIS, REDIS_SENTINEL, REDIS_CLUSTER)

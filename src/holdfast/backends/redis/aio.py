@@ -262,9 +262,10 @@ class AioWire:
         if not office.survey.done:
             asked = [line.ask(question, deadline) for question in office.survey.QUESTIONS]
             office.survey.read([await one for one in asked])
-        if office.clustered:
-            birth = await line.ask(office.birth_letter(line.where), deadline)
-            office.read_birth(line.where, birth)
+        key = office.birth_key(line.where)
+        if key:
+            birth = await line.ask(office.birth_letter(key), deadline)
+            office.read_birth(line.where, key, birth)
 
     # The inbox
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from holdfast import clock
 from holdfast.backends.redis.link import Link, open_link
-from holdfast.backends.redis.office import Office
+from holdfast.backends.redis.office import Answer, Office
 from holdfast.backends.redis.replies import read_notice
 from holdfast.backends.redis.requests import command
 from holdfast.backends.redis.sync import SyncWire
@@ -23,7 +23,7 @@ from holdfast.backends.redis.target import Where
 from holdfast.backends.waking import LONGEST
 from holdfast.errors import BackendUnavailable
 from holdfast.rules import backoff
-from holdfast.rules.messages import Notice
+from holdfast.rules.messages import Notice, Request
 
 CONNECT_WITHIN = 0.5
 """A silent host must not keep the keeper from its leases."""
@@ -45,6 +45,24 @@ class KeeperWire(SyncWire):
         if self.channel and link.protocol == 3:  # noqa: PLR2004 - RESP3
             self.subscribe(link, deadline)
         return link
+
+    def _carry_out(self, requests: Sequence[Request], deadline: float) -> list[Answer]:
+        """Like any batch; in Cluster each node is also asked whether it still has its memory."""
+        answers = super()._carry_out(requests, deadline)
+        if self._office.clustered:
+            for links in tuple(self._idle.values()):
+                for link in tuple(links):
+                    self._check_birth(link, deadline)
+        return answers
+
+    def _check_birth(self, link: Link, deadline: float) -> None:
+        try:
+            self._ask_birth(link, deadline)
+        except BackendUnavailable:
+            self.drop(link)  # the next batch finds out what is wrong
+        except BaseException:
+            self.drop(link)
+            raise
 
     def subscribe(self, link: Link, deadline: float) -> None:
         """Make ``link`` an inbox; what was said before that is lost."""

@@ -115,3 +115,10 @@ def no_master(shown: str, reason: str) -> BackendUnavailable:
 def no_driver() -> Misuse:
     """Name the extra that is missing."""
     return Misuse("the redis backend needs hiredis: pip install 'holdfast[redis]'")
+
+
+def late() -> BackendUnavailable:
+    """Say that another thread was still looking for the server."""
+    return BackendUnavailable(
+        "no master was found in the time that this call may take", backend=BACKEND
+    )

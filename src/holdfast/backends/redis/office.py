@@ -130,15 +130,18 @@ class Office:
 
     # Cluster: the birth mark of each node
 
-    def birth_letter(self, where: Where) -> bytes:
+    def birth_key(self, where: Where) -> bytes:
+        """Give the key of a node's birth mark; empty while its slots are not known."""
+        slots = self.topology.slots_of(where) if isinstance(self.topology, ClusterMap) else None
+        return self.keys.birth_on(slots) if slots else b""
+
+    def birth_letter(self, key: bytes) -> bytes:
         """Write the question after a node's birth mark."""
-        assert isinstance(self.topology, ClusterMap)  # noqa: S101 - only clusters are asked
-        key = self.keys.birth_on(self.topology.slots_of(where))
         quarantine = int(self.target.quarantine * 1e6)
         return command("EVAL", script("birth_only").body, 1, key, quarantine)
 
-    def read_birth(self, where: Where, raw: Any) -> None:
-        """Note what the node said of itself; one that has no slots yet has no mark either."""
+    def read_birth(self, where: Where, key: bytes, raw: Any) -> None:
+        """Note what the node said of itself; one that has just lost the slot has nothing to say."""
         if isinstance(raw, Exception):
             return
         mark, held_back = raw
@@ -146,14 +149,10 @@ class Office:
             self._held_until[where] = clock.now() + held_back / 1e6
             return
         self._held_until.pop(where, None)
-        before = self._births.get(_birth_id(where))
-        self._births[_birth_id(where)] = mark
-        if before is not None and before != mark:
+        before = self._births.get(key, mark)
+        self._births[key] = mark
+        if before != mark:
             self._forgotten()
-
-
-def _birth_id(where: Where) -> bytes:
-    return f"{where[0]}:{where[1]}".encode()
 
 
 class Sorter:

@@ -249,12 +249,17 @@ class SyncWire:
             if not office.survey.done:
                 questions = office.survey.QUESTIONS
                 office.survey.read(link.exchange(b"".join(questions), len(questions), deadline))
-            if office.clustered:
-                (birth,) = link.exchange(office.birth_letter(link.where), 1, deadline)
-                office.read_birth(link.where, birth)
+            self._ask_birth(link, deadline)
         except BackendUnavailable as error:
             error.outcome = "none"  # the letter itself was not sent
             raise
+
+    def _ask_birth(self, link: Link, deadline: float) -> None:
+        """In Cluster: see whether the node still has its memory, and may grant."""
+        key = self._office.birth_key(link.where)
+        if key:
+            (birth,) = link.exchange(self._office.birth_letter(key), 1, deadline)
+            self._office.read_birth(link.where, key, birth)
 
     def _list(self, request: ListNames, deadline: float) -> Reply:
         """List names without ever holding up the server: in small steps, each with its limit."""

@@ -7,6 +7,8 @@ that the truth has moved, ``suspect`` makes the next caller look again.
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 from holdfast import clock
@@ -92,7 +94,7 @@ class Sentinels:
 
     def find(self, deadline: float) -> None:
         """Ask one sentinel after the other; the one that answers is asked first next time."""
-        with self._lock:
+        with _within(self._lock, deadline):
             reason = "no sentinel was asked"
             for sentinel in tuple(self._sentinels):
                 if self._master is not None or clock.now() >= deadline:
@@ -158,7 +160,7 @@ class ClusterMap:
 
     def find(self, deadline: float) -> None:
         """Ask one node after the other."""
-        with self._lock:
+        with _within(self._lock, deadline):
             reason = "no node was asked"
             for seed in self._seeds:
                 if self._slots or clock.now() >= deadline:
@@ -180,6 +182,17 @@ class ClusterMap:
         if isinstance(reply, Exception):
             raise faults.refused(self._target.shown, str(reply))
         return _slots(reply, seed[0])
+
+
+@contextmanager
+def _within(lock: threading.Lock, deadline: float) -> Iterator[None]:
+    """Let one thread look for all; whoever comes later waits for what it finds, not for ever."""
+    if not lock.acquire(timeout=max(0.0, deadline - clock.now())):
+        raise faults.late()
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def _slots(reply: list[Any], host: str) -> list[Where | None]:

@@ -108,7 +108,7 @@ class KeeperWire(SyncWire):
             listening = self.listening.get(where)
             if listening is not None and listening.fileno() >= 0:
                 continue
-            link = self._borrow(where, deadline)
+            link = self._borrow(where, clock.now(), deadline)
             self._give_back(link)
             if self.listening.get(where) is link:
                 continue

@@ -16,10 +16,11 @@ _SUFFIXES = ("", ":ended", ":queue", ":patience", ":waiters")
 
 
 class Keys(NamedTuple):
-    """The keys of one name, as scripts take them, and its slot."""
+    """The keys of one name, its slot, and the keys as they stand in a command, ready to be sent."""
 
     all: tuple[bytes, ...]
     slot: int
+    packed: bytes
 
 
 class KeyRing:
@@ -37,7 +38,8 @@ class KeyRing:
             return known
         tag = escaped(name)
         record = f"{self._prefix}:{{{tag}}}"
-        keys = Keys(tuple((record + suffix).encode() for suffix in _SUFFIXES), slot_of(tag))
+        words = tuple((record + suffix).encode() for suffix in _SUFFIXES)
+        keys = Keys(words, slot_of(tag), b"".join(map(packed, words)))
         if len(self._known) >= REMEMBERED:
             self._known.clear()
         self._known[name] = keys
@@ -61,6 +63,11 @@ class KeyRing:
         while slot_of(f"birth {number}") not in slots:
             number += 1
         return f"{self._prefix}:{{birth {number}}}:mark".encode()
+
+
+def packed(word: bytes) -> bytes:
+    """Write one word of a command as it travels."""
+    return b"$%d\r\n%b\r\n" % (len(word), word)
 
 
 def slot_of(tag: str) -> int:

@@ -54,8 +54,35 @@ class Link:
         self.send(data, deadline)
         return [self.read(deadline) for _ in range(count)]
 
+    def ask(self, data: bytes, now: float, deadline: float) -> Any:
+        """Send one command and read its reply: like ``exchange``, with nothing in between."""
+        if not self._limit >= deadline - now >= self._limit - SHORTEST:
+            self._allow(deadline)
+        self.used_at = now
+        try:
+            self._socket.sendall(data)
+            arrived = self._socket.recv(CHUNK)
+        except OSError as error:
+            raise self._failed(error) from error
+        if not arrived:
+            raise faults.broken(self.shown, "the server hung up")
+        self._reader.feed(arrived)
+        reply = self._reader.gets()
+        if reply is NOTHING_YET or isinstance(reply, (PushNotification, HiredisError)):
+            return self._go_on(reply, deadline)
+        return reply
+
+    def _go_on(self, reply: Any, deadline: float) -> Any:
+        if reply is NOTHING_YET:
+            return self.read(deadline)
+        if isinstance(reply, PushNotification):
+            self.pushes.append(reply)
+            return self.read(deadline)
+        return reply
+
     def send(self, data: bytes, deadline: float) -> None:
         """Send all of it."""
+        self.used_at = clock.now()
         self._allow(deadline)
         try:
             self._socket.sendall(data)

@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias
 
 from hiredis import pack_command
 
-from holdfast.backends.redis.keys import KeyRing
+from holdfast.backends.redis.keys import REMEMBERED, KeyRing, packed
 from holdfast.backends.redis.scripts import Script, script
 from holdfast.rules.messages import (
     Advance,
@@ -22,6 +22,7 @@ from holdfast.rules.messages import (
     NameRequest,
     Release,
     Renew,
+    Want,
     Withdraw,
 )
 from holdfast.values import Holder
@@ -54,20 +55,32 @@ class Post:
         self.clustered = clustered
         self._held_back = b"0" if clustered else _span(quarantine)
         self._birth = () if clustered else (self.keys.birth,)
-        self._count = b"5" if clustered else b"6"
-        self._claim, self._end = script("claim"), script("end")
-        self._holders: dict[Holder, bytes] = {}
+        self._tails: dict[tuple[Want, Holder, str, float], bytes] = {}
+        self._release = self._frame("end", 2)
+        self._claim = self._frame("claim", 11)
 
     def letter(self, request: NameRequest, held_back: float = 0.0) -> Letter:
         """Write one request; ``held_back`` is what is left of a cluster node's quarantine."""
+        if held_back or not isinstance(request, (Claim, Release)):
+            return self._seldom(request, held_back)
+        # Put together from parts that were packed before: this is what most calls wait for.
+        called, head, middle = self._claim if isinstance(request, Claim) else self._release
+        claim_id = request.claim_id.encode()
+        start = b"%b%b%b$%d\r\n%b\r\n" % (
+            head, self.keys.of(request.name).packed, middle, len(claim_id), claim_id,
+        )  # fmt: skip
+        tail = b"$1\r\nr\r\n" if isinstance(request, Release) else self._tail(request)
+        return Letter(start + tail, called, (request,))
+
+    def _seldom(self, request: NameRequest, held_back: float) -> Letter:
         words: tuple[Word, ...]
         match request:
             case Claim():
-                called, words = self._claim, self._claimed(request)
+                called, words = script("claim"), _claimed(request)
             case Release():
-                called, words = self._end, (request.claim_id, b"r")
+                called, words = script("end"), (request.claim_id, b"r")
             case Withdraw():
-                called, words = self._end, (request.claim_id, b"w")
+                called, words = script("end"), (request.claim_id, b"w")
             case Renew():
                 return self.renewal((request,), held_back)
             case Advance():
@@ -77,10 +90,32 @@ class Post:
                 called, words = script("break"), (request.token, request.reason, force)
             case Look():
                 called, words = script("look"), ()
-        keys = self.keys.of(request.name).all
+        keys = (*self.keys.of(request.name).all, *self._birth)
         quarantine = _span(held_back) if held_back else self._held_back
-        data = command(b"EVALSHA", called.sha, self._count, *keys, *self._birth, quarantine, *words)
+        data = command(b"EVALSHA", called.sha, len(keys), *keys, quarantine, *words)
         return Letter(data, called, (request,))
+
+    def _frame(self, name: str, words: int) -> tuple[Script, bytes, bytes]:
+        """Pack what goes before the keys and what follows them, for a script with ``words``."""
+        called = script(name)
+        count = 5 + len(self._birth)
+        head = b"*%d\r\n" % (3 + count + 1 + words)
+        head += b"".join(map(packed, (b"EVALSHA", called.sha, b"%d" % count)))
+        return called, head, b"".join(map(packed, (*self._birth, self._held_back)))
+
+    def _tail(self, claim: Claim) -> bytes:
+        """Pack the rest of a claim; all but the token it has seen is the same every time."""
+        key = (claim.want, claim.holder, claim.inbox, claim.patience)
+        tail = self._tails.get(key)
+        if tail is None:
+            if len(self._tails) >= REMEMBERED:
+                self._tails.clear()
+            words = [
+                word if isinstance(word, bytes) else str(word).encode() for word in _claimed(claim)
+            ]
+            tail = self._tails[key] = b"".join(map(packed, words[2:]))
+        seen = b"%d" % claim.seen_token
+        return b"$%d\r\n%b\r\n%b" % (len(seen), seen, tail)
 
     def renewal(
         self, requests: Sequence[Renew], held_back: float = 0.0, places: tuple[int, ...] = (0,)
@@ -115,15 +150,14 @@ class Post:
             letters.append(self.renewal([request for _, request in batch], held_back, places))
         return letters
 
-    def _claimed(self, claim: Claim) -> tuple[Word, ...]:
-        _, claim_id, want, holder, inbox, patience, seen = claim
-        who = self._holders.get(holder)
-        if who is None:
-            who = self._holders[holder] = json.dumps(holder, separators=(",", ":")).encode()
-        kind, capacity, weight, ttl, metadata, detached = want
-        spans = int(ttl * 1e6), int(patience * 1e6)
-        alone = b"1" if detached else b"0"
-        return (claim_id, kind, capacity, weight, *spans, seen, who, inbox, metadata, alone)
+
+def _claimed(claim: Claim) -> tuple[Word, ...]:
+    _, claim_id, want, holder, inbox, patience, seen = claim
+    who = json.dumps(holder, separators=(",", ":"))
+    kind, capacity, weight, ttl, metadata, detached = want
+    spans = int(ttl * 1e6), int(patience * 1e6)
+    alone = "1" if detached else "0"
+    return (claim_id, seen, kind, capacity, weight, *spans, who, inbox, metadata, alone)
 
 
 def command(*words: Word) -> bytes:

@@ -44,10 +44,10 @@ class SyncWire:
         """Carry out one request."""
         if self._fixed and not isinstance(request, (ListNames, Renew)):
             letter = self._letter(request)
-            link = self._borrow(self._office.target.seeds[0], deadline)
+            now = clock.now()
+            link = self._borrow(self._office.target.seeds[0], now, deadline)
             try:
-                link.send(letter.data, deadline)
-                raw = link.read(deadline)
+                raw = link.ask(letter.data, now, deadline)
             except BaseException:
                 link.close()
                 raise
@@ -125,7 +125,7 @@ class SyncWire:
             if any(office.needs_replicas(letter) for letter, _, _ in group):
                 data += office.wait_command(deadline)
             try:
-                link = self._borrow(where, deadline)
+                link = self._borrow(where, clock.now(), deadline)
             except BackendUnavailable as error:
                 for letter, _, _ in group:
                     sorter.fail(letter, error)
@@ -197,14 +197,14 @@ class SyncWire:
             with suppress(BackendUnavailable):  # the letter itself will say so
                 self._give_back(self._open(where, deadline))
 
-    def _borrow(self, where: Where, deadline: float) -> Link:
+    def _borrow(self, where: Where, now: float, deadline: float) -> Link:
         links = self._idle.get(where)
         while links:
             try:
                 link = links.pop()
             except IndexError:  # another thread was quicker
                 break
-            if clock.now() - link.used_at < LOOK_AFTER or self._is_good(link):
+            if now - link.used_at < LOOK_AFTER or self._is_good(link):
                 return link
             link.close()
         return self._open(where, deadline)
@@ -214,12 +214,13 @@ class SyncWire:
         return not link.has_something()
 
     def _give_back(self, link: Link) -> None:
-        now = link.used_at = clock.now()
-        links = self._idle.setdefault(link.where, [])
+        links = self._idle.get(link.where)
+        if links is None:
+            links = self._idle.setdefault(link.where, [])
         links.append(link)
         if self._closed:
             self.close()
-        elif len(links) > 1 and links[0].used_at < now - IDLE_FOR:
+        elif len(links) > 1 and links[0].used_at < link.used_at - IDLE_FOR:
             with suppress(IndexError):  # another thread was quicker
                 links.pop(0).close()
 
@@ -281,7 +282,7 @@ class SyncWire:
             return [None]
         if isinstance(step, listing.Looks):
             return [_or_raise(one) for one in self._carry_out(step.requests, deadline)]
-        link = self._borrow(step.where, deadline)
+        link = self._borrow(step.where, clock.now(), deadline)
         try:
             reply = link.exchange(step.data, 1, deadline)
         except BaseException:

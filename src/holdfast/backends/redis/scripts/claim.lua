@@ -1,29 +1,31 @@
 -- Hold a name, join its queue, or be told who has it. Counterpart: _claim in rules/claim.py.
 
-local id, kind, capacity, patience = ARGV[2], ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[7])
-local claim = {
-    ARGV[9], ARGV[10], tonumber(ARGV[5]), tonumber(ARGV[6]), ARGV[11], tonumber(ARGV[12]),
-    tonumber(ARGV[8]), now
-}
+local id, kind, capacity, weight = ARGV[2], ARGV[4], tonumber(ARGV[5]), tonumber(ARGV[6])
+local ttl, detached = tonumber(ARGV[7]), tonumber(ARGV[12])
 local stored = call('GET', KEYS[1])
 local record = stored and cmsgpack.unpack(stored)
 
 -- Nobody holds it, nobody waits, it is no semaphore and lives no longer than a day: most claims.
-if held_back == 0 and kind ~= 'semaphore' and claim[3] <= capacity and claim[4] <= 86400000000
-    and (not record or (record[1] == 1 and record[6] == 0 and #record[8] == 0))
-    and not (record and record[5] > now and string.find(call('GET', KEYS[2]) or '', id, 1, true))
+if held_back == 0 and kind ~= 'semaphore' and weight <= capacity and ttl <= 86400000000
+    and (not stored or (record[1] == 1 and record[6] == 0 and #record[8] == 0))
+    and not (stored and record[5] > now and string.find(call('GET', KEYS[2]) or '', id, 1, true))
 then
-    local token = math.max(record and record[4] + 1 or 0, now, claim[7] + 1)
-    claim[7], claim[8], claim[9], claim[10], claim[11], claim[12] =
-        id, token, now + claim[4], now, {}, ''
-    local after = {
-        1, kind, capacity, token, record and record[5] or 0, 0, record and record[7] or 0, {claim}
-    }
-    call('SET', KEYS[1], cmsgpack.pack(after), 'PX', math.ceil(claim[4] / 1000) + 86400000)
-    return {mark, 'granted', token, claim[4], now, claim[11]}
+    local token = math.max(stored and record[4] + 1 or 0, now, ARGV[3] + 1)
+    local kept, joins, slots = 0, 0, {}
+    if stored then
+        kept, joins = record[5], record[7]
+    end
+    local after = cmsgpack.pack({1, kind, capacity, token, kept, 0, joins, {{
+        ARGV[9], ARGV[10], weight, ttl, ARGV[11], detached, id, token, now + ttl, now, slots, ''
+    }}})
+    call('SET', KEYS[1], after, 'PX', math.ceil(ttl / 1000) + 86400000)
+    return {mark, 'granted', token, ttl, now, slots}
 end
 
 --@ moves
+
+local patience = tonumber(ARGV[8])
+local claim = {ARGV[9], ARGV[10], weight, ttl, ARGV[11], detached, tonumber(ARGV[3]), now}
 
 -- Why the claim can never be right here, if so.
 local function refusal()

@@ -59,10 +59,15 @@ end
 
 -- Say how an id ended, or nil; a record in which nothing was buried lately need not be asked.
 function name.fate(id)
-    local ended = name.buried_until > now and call('GET', name.ended)
-    local _, at = string.find(ended or '', id .. ' ', 1, true)
-    local how, till = string.match(ended or '', '^(%a)(%d+);', (at or #(ended or '')) + 1)
-    return how and till * 1000 > now and how or nil
+    local ended = name.buried_until > now and call('GET', name.ended) or ''
+    local _, at = string.find(ended, id .. ' ', 1, true)
+    while at do -- an id may have ended twice: then the first time is long ago
+        local how, till = string.match(ended, '^(%a)(%d+);', at + 1)
+        if how and till * 1000 > now then
+            return how
+        end
+        _, at = string.find(ended, id .. ' ', at + 1, true)
+    end
 end
 
 function name.grant_of(id)

@@ -25,8 +25,8 @@ local function be_patient(first, count)
     local scores = call('ZMSCORE', name.patience, unpack(ids))
     for i = 1, count do
         if scores[i] then
-            waits[ids[i]] = true
-            words[#words + 1] = math.max(scores[i], now + ARGV[first + 4 * i - 1])
+            waits[ids[i]] = math.max(waits[ids[i]] or scores[i], now + ARGV[first + 4 * i - 1])
+            words[#words + 1] = waits[ids[i]]
             words[#words + 1] = ids[i]
         end
     end

@@ -6,15 +6,16 @@ requests are in it. What happens to one connection is in `links.py`.
 """
 
 import asyncio
+import contextlib
+import socket
 import threading
 from collections.abc import Callable, Coroutine
 from typing import Any, Self, TypeVar
 
-from tests.servers.scope import Scoped
-
-from tests.servers.links import Link, Side
+from tests.servers.links import Link
 from tests.servers.mood import Mood, Traffic
 from tests.servers.ports import HOST, Port
+from tests.servers.scope import Scoped
 
 T = TypeVar("T")
 
@@ -25,7 +26,7 @@ class Proxy(Scoped):
     """A port of its own in front of a server's; ``with`` opens and closes it."""
 
     def __init__(self, target: tuple[str, int]) -> None:
-        self.target = target
+        self.target = target  # where new connections lead to; it may be changed
         self._kept = Port()
         self.port = self._kept.number
         self.address = (HOST, self.port)
@@ -33,7 +34,8 @@ class Proxy(Scoped):
         self._links: set[Link] = set()
         self._loop = asyncio.SelectorEventLoop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="proxy", daemon=True)
-        self._listener: asyncio.Server | None = None
+        self._listener: socket.socket | None = None
+        self._arriving: set[asyncio.Task[Any]] = set()
 
     @property
     def requests(self) -> Traffic:
@@ -102,10 +104,6 @@ class Proxy(Scoped):
 
         self._set(to_drop=contains, drops_left=times)
 
-    def retarget(self, target: tuple[str, int]) -> None:
-        """Lead new connections to another server; those that are open stay where they are."""
-        self.target = target
-
     def close(self) -> None:
         """Cut everything and be gone."""
         if self._loop.is_closed():
@@ -119,16 +117,31 @@ class Proxy(Scoped):
         self._kept.release()
 
     async def _listen(self) -> None:
+        # Not `create_server`: closed at the wrong moment it loses a connection and leaves it open.
         if self._listener is None:
-            self._listener = await self._loop.create_server(self._accept, sock=self._kept.listen())
+            self._listener = self._kept.listen()
+            self._listener.setblocking(False)
+            self._loop.add_reader(self._listener, self._accept, self._listener)
 
-    def _accept(self) -> Side:
-        return Link(self._mood, self._links, self.target).client
+    def _accept(self, listener: socket.socket) -> None:
+        with contextlib.suppress(OSError):  # who knocked may have left again
+            connection, _ = listener.accept()
+            client = Link(self._mood, self._links, self.target).client
+            arriving = self._loop.connect_accepted_socket(lambda: client, connection)
+            task = self._loop.create_task(arriving)
+            self._arriving.add(task)
+            task.add_done_callback(self._arriving.discard)
 
     async def _refuse(self) -> None:
         if self._listener is not None:
+            self._loop.remove_reader(self._listener)
             self._listener.close()
             self._listener = None
+        await self._arrived()
+
+    async def _arrived(self) -> None:
+        if self._arriving:
+            await asyncio.wait(tuple(self._arriving))
 
     async def _hold(self) -> None:
         self._mood.held = True
@@ -144,6 +157,7 @@ class Proxy(Scoped):
         await self._listen()
 
     async def _cut(self, *, politely: bool) -> int:
+        await self._arrived()
         return await self._gone(list(self._links), politely=politely)
 
     async def _gone(self, links: list[Link], *, politely: bool) -> int:

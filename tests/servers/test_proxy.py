@@ -63,6 +63,14 @@ def test_it_passes_on_and_counts(proxy: Proxy) -> None:
     eventually(lambda: proxy.connections_open == 0)
 
 
+def test_it_delivers_what_a_client_said_before_it_left(proxy: Proxy, server: RedisServer) -> None:
+    """A client that sends and hangs up at once is heard, as it is without a proxy."""
+    for _ in range(50):
+        with socket.create_connection(proxy.address, 5) as hasty:
+            hasty.sendall(packed("INCR", "a"))
+    eventually(lambda: server.ask("GET", "a") == "50")
+
+
 def test_it_cuts(proxy: Proxy) -> None:
     """RST is an error at the client, FIN an end; a new connection is welcome after either."""
     with connected(proxy) as first, connected(proxy) as second:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from holdfast.backends.redis.aio import AioWire
-from holdfast.backends.redis.ear import MISSED, complain, unconfirmed
+from holdfast.backends.redis.ear import MISSED, KeeperWire, complain, unconfirmed
 from holdfast.backends.redis.replies import read_notice
 from holdfast.backends.waking import Waker
 from holdfast.rules.messages import Notice
@@ -15,10 +15,16 @@ class AioEar:
     """Only waits to be woken: the line delivers what it hears."""
 
     def __init__(
-        self, wire: AioWire, address: str, shown: str, deliver: Callable[[Notice], None]
+        self,
+        wire: AioWire,
+        keeper: KeeperWire,
+        address: str,
+        shown: str,
+        deliver: Callable[[Notice], None],
     ) -> None:
         self.address = address
         self._wire = wire
+        self._keeper = keeper
         self._shown = shown
         self._deliver = deliver
         self._waker = Waker()
@@ -28,7 +34,7 @@ class AioEar:
 
     def listen(self, until: float) -> Sequence[Notice]:
         """Block until woken or until ``until``."""
-        self._waker.sleep(until)
+        self._waker.sleep(self._keeper.look_around(until))
         return ()
 
     def wake(self) -> None:

@@ -51,10 +51,11 @@ class RedisBackend:
         """Open the inbox: on the loop's line if there is a loop, else on the keeper's own."""
         self._office.tell = deliver
         channel = self._office.keys.inbox(holder.client)
-        if self._aio_wire is not None:
-            return AioEar(self._aio_wire, channel, self._office.shown, deliver)
-        assert self._keeper_wire is not None  # noqa: S101 - the engine opens it first
-        return KeeperEar(self._keeper_wire, channel)
+        keeper, loop = self._keeper_wire, self._aio_wire
+        assert keeper is not None  # noqa: S101 - the engine opens it first
+        if loop is not None:
+            return AioEar(loop, keeper, channel, self._office.shown, deliver)
+        return KeeperEar(keeper, channel)
 
 
 def connect(address: Address, prefix: str) -> RedisBackend:

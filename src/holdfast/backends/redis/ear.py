@@ -11,6 +11,7 @@ import os
 import select
 from collections.abc import Sequence
 from contextlib import suppress
+from math import inf
 from typing import Any
 
 from holdfast import clock
@@ -20,6 +21,8 @@ from holdfast.backends.redis.replies import read_notice
 from holdfast.backends.redis.requests import command
 from holdfast.backends.redis.sync import SyncWire
 from holdfast.backends.redis.target import Where
+from holdfast.backends.redis.topology import Sentinels
+from holdfast.backends.redis.watch import SentinelWatch
 from holdfast.backends.waking import LONGEST
 from holdfast.errors import BackendUnavailable
 from holdfast.rules import backoff
@@ -39,6 +42,8 @@ class KeeperWire(SyncWire):
         self.channel = ""  # what to subscribe to, once there is an ear
         self.listening: dict[Where, Link] = {}
         self.pending: list[Notice] = []
+        sentinels = office.topology if isinstance(office.topology, Sentinels) else None
+        self._watch = SentinelWatch(office.target, sentinels) if sentinels else None
 
     def _open(self, where: Where, deadline: float) -> Link:
         link = super()._open(where, deadline)
@@ -63,6 +68,12 @@ class KeeperWire(SyncWire):
         except BaseException:
             self.drop(link)
             raise
+
+    def look_around(self, until: float) -> float:
+        """Ask the sentinels while there is something to keep; say when to come back."""
+        if self._watch is None or until == inf:
+            return until
+        return min(until, self._watch.look())
 
     def subscribe(self, link: Link, deadline: float) -> None:
         """Make ``link`` an inbox; what was said before that is lost."""
@@ -130,6 +141,8 @@ class KeeperWire(SyncWire):
     def close(self) -> None:
         """Hang up everywhere."""
         super().close()
+        if self._watch is not None:
+            self._watch.close()
         for link in tuple(self.listening.values()):
             link.close()
         self.listening.clear()
@@ -150,7 +163,8 @@ class Ear:
     def listen(self, until: float) -> Sequence[Notice]:
         """Block until something is heard, until woken, or until ``until``."""
         wire = self._wire
-        if until < clock.now() + LONGEST and wire.channel:
+        until = wire.look_around(until)
+        if until < inf and wire.channel:
             until = min(until, self._connected(until))
         self.address = wire.channel
         if not wire.pending:

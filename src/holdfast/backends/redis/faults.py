@@ -61,6 +61,17 @@ def broken(shown: str, reason: str) -> BackendUnavailable:
     )
 
 
+def foreign(shown: str, error: Exception) -> BackendUnavailable:
+    """Say that whoever answers does not speak the language."""
+    return BackendUnavailable(
+        f"{shown}: what answers there does not speak the language of Redis ({error}); is this the"
+        " right port, and does it want TLS (rediss://)?",
+        backend=BACKEND,
+        outcome="unknown",
+        transient=False,
+    )
+
+
 def silent(shown: str) -> BackendUnavailable:
     """Say that the reply did not come in time."""
     return BackendUnavailable(

@@ -67,12 +67,7 @@ class Link:
         if not arrived:
             raise faults.broken(self.shown, "the server hung up")
         self._reader.feed(arrived)
-        reply = self._reader.gets()
-        if reply is NOTHING_YET or isinstance(reply, (PushNotification, HiredisError)):
-            return self._go_on(reply, deadline)
-        return reply
-
-    def _go_on(self, reply: Any, deadline: float) -> Any:
+        reply = self._next()
         if reply is NOTHING_YET:
             return self.read(deadline)
         if isinstance(reply, PushNotification):
@@ -99,19 +94,25 @@ class Link:
 
     def read_anything(self, deadline: float) -> Any:
         """Read what comes next, asked for or not."""
-        reply = self._reader.gets()
+        reply = self._next()
         while reply is NOTHING_YET:
             self._fill(deadline)
-            reply = self._reader.gets()
+            reply = self._next()
         return reply
+
+    def _next(self) -> Any:
+        try:
+            return self._reader.gets()
+        except HiredisError as error:
+            raise faults.foreign(self.shown, error) from error
 
     def read_pushes(self) -> list[Any]:
         """Give what came unasked; to be called when the socket is readable."""
         self._fill(clock.now() + SHORTEST)
-        reply = self._reader.gets()
+        reply = self._next()
         while reply is not NOTHING_YET:
             self.pushes.append(reply)
-            reply = self._reader.gets()
+            reply = self._next()
         pushes, self.pushes = self.pushes, []
         return pushes
 
@@ -137,10 +138,7 @@ class Link:
             raise self._failed(error) from error
         if not data:
             raise faults.broken(self.shown, "the server hung up")
-        try:
-            self._reader.feed(data)
-        except HiredisError as error:
-            raise faults.broken(self.shown, f"not the language of Redis: {error}") from error
+        self._reader.feed(data)
 
     def _allow(self, deadline: float) -> None:
         """Let the kernel end the next call at ``deadline``."""

@@ -9,12 +9,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import chain
 from typing import Any, Protocol
 
 from holdfast import clock
 from holdfast.backends.redis import faults
 from holdfast.backends.redis.keys import SLOTS
-from holdfast.backends.redis.link import open_link
+from holdfast.backends.redis.link import Link, open_link
 from holdfast.backends.redis.requests import command
 from holdfast.backends.redis.target import Target, Where
 from holdfast.errors import BackendUnavailable
@@ -76,8 +77,8 @@ class Sentinels:
 
     def __init__(self, target: Target) -> None:
         self._target = target
-        self._sentinels = list(target.seeds)
         self._master: Where | None = None
+        self._epoch = -1
         self._lock = threading.Lock()
 
     def known(self, slot: int) -> Where | None:  # noqa: ARG002 - the port's shape
@@ -91,39 +92,48 @@ class Sentinels:
     def suspect(self) -> None:
         """Forget the master."""
         self._master = None
+        self._epoch = -1
 
     def find(self, deadline: float) -> None:
-        """Ask one sentinel after the other; the one that answers is asked first next time."""
+        """Ask all sentinels and believe the one whose news is the latest.
+
+        After a fail-over the others still name the old master for a while, and it may still think
+        that it is one.
+        """
         with _within(self._lock, deadline):
+            if self._master is not None:
+                return  # another thread was quicker
             reason = "no sentinel was asked"
-            for sentinel in tuple(self._sentinels):
-                if self._master is not None or clock.now() >= deadline:
-                    break
+            for sentinel in self._target.seeds:
+                left = (deadline - clock.now()) / len(self._target.seeds)
+                by = clock.now() + min(left, ONE_LOOK)
                 try:
-                    self._master = self._ask(sentinel, deadline)
+                    link = self.call(sentinel, by)
+                    try:
+                        self.ask(link, by)
+                    finally:
+                        link.close()
                 except BackendUnavailable as error:
                     reason = error.message
-                else:
-                    self._sentinels.remove(sentinel)
-                    self._sentinels.insert(0, sentinel)
             if self._master is None:
                 raise faults.no_master(self._target.shown, reason)
 
-    def _ask(self, sentinel: Where, deadline: float) -> Where:
-        service = self._target.service
-        deadline = min(deadline, clock.now() + ONE_LOOK)
-        login = self._target.sentinel_login()
-        link = open_link(self._target, sentinel, deadline, login=login)
-        try:
-            question = command("SENTINEL", "GET-MASTER-ADDR-BY-NAME", service)
-            (reply,) = link.exchange(question, 1, deadline)
-        finally:
-            link.close()
+    def call(self, sentinel: Where, deadline: float) -> Link:
+        """Connect to a sentinel."""
+        return open_link(self._target, sentinel, deadline, login=self._target.sentinel_login())
+
+    def ask(self, link: Link, deadline: float) -> None:
+        """Ask a sentinel, and believe it unless another had later news."""
+        question = command("SENTINEL", "MASTER", self._target.service)
+        (reply,) = link.exchange(question, 1, deadline)
         if isinstance(reply, Exception):
             raise faults.refused(self._target.shown, str(reply))
-        if reply is None:
-            raise faults.no_master(self._target.shown, f"the sentinels know no {service!r}")
-        return reply[0].decode(), int(reply[1])
+        words = [*chain.from_iterable(reply.items())] if isinstance(reply, dict) else reply
+        told = dict(zip(words[::2], words[1::2], strict=True))
+        epoch = int(told[b"config-epoch"])
+        if epoch > self._epoch or self._master is None:
+            self._master = told[b"ip"].decode(), int(told[b"port"])
+            self._epoch = max(epoch, self._epoch)
 
 
 class ClusterMap:

@@ -269,7 +269,10 @@ function name.retry_in(weight)
     if held_back > 0 then
         return held_back
     end
-    local left, grants = name.free(), {unpack(name.grants)}
+    local left, grants = name.free(), {}
+    for i, grant in ipairs(name.grants) do
+        grants[i] = grant
+    end
     table.sort(grants, function(one, other)
         return one[ENDS] < other[ENDS]
     end)

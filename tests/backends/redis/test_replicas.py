@@ -1,0 +1,49 @@
+"""``replicas=N``: a grant counts only when N replicas have it."""
+
+import pytest
+
+from holdfast import BackendUnavailable
+from holdfast.testing.suite.backend import MODES, Mode
+from holdfast.testing.suite.party import AnyLease, Party
+from holdfast.testing.suite.world import World
+from tests.backends.redis.stage import world_at
+from tests.servers.redis import RedisServer
+
+pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("mode", MODES)]
+
+
+async def test_too_few_replicas(mode: Mode) -> None:
+    """What no replica has confirmed is given back, and the error says why."""
+    with RedisServer() as server:
+        async with world_at(server.url(quarantine=0, replicas=1), mode) as world:
+            alice = world.party(call_limit=1)
+            with pytest.raises(BackendUnavailable, match="replicas=1"):
+                await alice.acquire("x", wait=0)
+            await world.pass_time(0.5)
+            assert not (await world.look()).held
+
+
+@pytest.mark.timeout(40)
+async def test_enough_replicas(mode: Mode) -> None:
+    """Taken, renewed, waited for and handed over with one replica that keeps up."""
+    with RedisServer() as server, RedisServer(replicaof=f"127.0.0.1 {server.port}") as replica:
+        async with world_at(server.url(quarantine=0, replicas=1), mode) as world:
+            alice, bob = world.party(wait=8), world.party()
+
+            lease = await _first(world, alice)
+            pending = await world.in_line(bob)
+            await world.pass_time(1.2)
+            assert lease.held
+            await alice.release(lease)
+            assert (await pending).token > lease.token
+            assert replica.running
+
+
+async def _first(world: World, alice: Party) -> AnyLease:
+    """Take it as soon as the replica is in step."""
+    for _ in range(40):
+        try:
+            return await alice.acquire("x", ttl=1)
+        except BackendUnavailable:
+            await world.pass_time(0.1)
+    pytest.fail("the replica never confirmed anything")

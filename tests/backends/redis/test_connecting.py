@@ -148,7 +148,8 @@ def test_groups_of_redis_py() -> None:
             assert client.show("x").held
         theirs.close()
     with RedisSentinels() as group:
-        sentinel = Sentinel([one.address for one in group.sentinels])
+        places = [one.address for one in group.sentinels]
+        sentinel = Sentinel(places)  # type: ignore[no-untyped-call]
         master = sentinel.master_for("mymaster")  # type: ignore[no-untyped-call]
         replica = sentinel.slave_for("mymaster")  # type: ignore[no-untyped-call]
         with Client(master) as client, client.lock("x"):

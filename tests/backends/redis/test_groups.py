@@ -1,9 +1,12 @@
 """Fail-overs and moving slots in the middle of things: everybody goes on, nobody meets anybody."""
 
+from typing import Any
+
 import pytest
 
 from holdfast.backends.redis.keys import KeyRing
 from holdfast.testing.suite.backend import MODES, Mode
+from holdfast.testing.watching import eventually_async
 from tests.backends.redis.stage import Room, Workers, world_at
 from tests.servers.cluster import RedisCluster
 from tests.servers.sentinel import RedisSentinels
@@ -37,9 +40,15 @@ async def test_an_ordered_fail_over_keeps_waiters(mode: Mode) -> None:
             lease = await alice.acquire("x", ttl=10)
             pending = await world.in_line(bob)
             group.fail_over(by_killing=False)
-            await world.pass_time(
-                1.8
-            )  # the old master stays one for a while; keepers look each second
+            new = group.master().address
+
+            async def both_know() -> bool:
+                backends: list[Any] = [one.client._engine.backend for one in (alice, bob)]
+                return all(one._office.topology.masters() == (new,) for one in backends)
+
+            # The old master thinks for a while that it still is one; only the keepers' look at the
+            # sentinels, each second, takes these two away from it.
+            await eventually_async(both_know, 6.0, "news of the new master")
             assert lease.held
             assert not pending.done()
             await alice.release(lease)

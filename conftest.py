@@ -1,8 +1,9 @@
 """Run the Python samples of the README and of docs/ as tests.
 
 The samples of one page share their names and run from top to bottom, so they are `serial`: parallel
-workers would tear a page apart (xdist's groups do not hold with pytest 9.2: pytest-xdist#1386). A
-sample that needs a server says `<!-- skip: next -->` above itself.
+workers would tear a page apart (xdist's groups do not hold with pytest 9.2: pytest-xdist#1386). The
+pages about Redis find a real server in ``$REDIS_URL``; a sample that needs another one says
+`<!-- skip: next -->` above itself.
 """
 
 import os
@@ -14,7 +15,8 @@ import pytest
 from sybil import Sybil
 from sybil.parsers.markdown import PythonCodeBlockParser, SkipParser
 
-SETTINGS = ("HOLDFAST_URL", "XDG_STATE_HOME")
+SETTINGS = ("HOLDFAST_URL", "REDIS_URL", "XDG_STATE_HOME")
+WITH_REDIS = ["README.md", "docs/redis.md", "docs/migrating-redis.md"]
 
 
 def _enter(page: dict[str, Any]) -> None:
@@ -25,15 +27,21 @@ def _enter(page: dict[str, Any]) -> None:
     os.chdir(folder.name)
 
 
-def _leave(page: dict[str, Any]) -> None:
-    import sqlite3
+def _enter_with_redis(page: dict[str, Any]) -> None:
+    """Give the page a Redis as well: a young one, so it must not be asked to wait for its age."""
+    from tests.servers.shared import shared_server
 
-    from holdfast import Client
+    url = shared_server().url(quarantine=0)
+    _enter(page)
+    os.environ["REDIS_URL"] = url
+
+
+def _leave(page: dict[str, Any]) -> None:
     from holdfast.api import default
 
     default_client = default._made.pop("client", None)  # noqa: SLF001 - each page has its own
     for thing in (default_client, *page.values()):
-        if isinstance(thing, (Client, sqlite3.Connection)):
+        if _is_open(thing):
             thing.close()
     was_in, settings = page["_before"]
     os.chdir(was_in)
@@ -44,12 +52,36 @@ def _leave(page: dict[str, Any]) -> None:
     page["_folder"].cleanup()
 
 
-pytest_collect_file = Sybil(
-    parsers=[PythonCodeBlockParser(), SkipParser()],
-    patterns=["README.md", "docs/*.md", "docs/**/*.md"],
+def _is_open(thing: object) -> bool:
+    """Whether a sample has left this open: a client of ours or of Redis, a database."""
+    import sqlite3
+
+    import redis
+
+    from holdfast import Client
+
+    return isinstance(thing, (Client, sqlite3.Connection, redis.Redis))
+
+
+PARSERS = [PythonCodeBlockParser(), SkipParser()]
+PAGES = Sybil(
+    parsers=PARSERS,
+    patterns=["docs/*.md", "docs/**/*.md"],
+    excludes=WITH_REDIS,
     setup=_enter,
     teardown=_leave,
-).pytest()
+)
+PAGES_WITH_REDIS = Sybil(
+    parsers=PARSERS, patterns=WITH_REDIS, setup=_enter_with_redis, teardown=_leave
+)
+pytest_collect_file = (PAGES + PAGES_WITH_REDIS).pytest()
+
+
+def pytest_unconfigure() -> None:
+    """Close the Redis of the samples, also where no test was collected that would."""
+    from tests.servers.processes import close_all
+
+    close_all()
 
 
 @pytest.hookimpl(tryfirst=True)  # pytest's own `-m` looks at the marks in this same hook

@@ -82,8 +82,11 @@ def _is_client(thing: object) -> bool:
 def _adopted(client: object) -> Address:
     pool = getattr(client, "connection_pool", None)
     terms: Mapping[str, object] = getattr(pool, "connection_kwargs", {})
-    place = f"{terms.get('host', type(client).__name__)}:{terms.get('port', '')}".rstrip(":")
-    shown = f"redis://{terms.get('path') or place}/{terms.get('db') or 0}"
+    database = terms.get("db") or 0
+    place = f"{terms.get('host') or 'localhost'}:{terms.get('port') or 6379}"
+    shown = f"redis://{place}/{database}"
+    if terms.get("path"):
+        shown = f"redis+unix://{terms['path']}?db={database}"
     return Address("redis", place, shown, shown, {}, given=True, client=client)
 
 

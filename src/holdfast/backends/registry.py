@@ -20,6 +20,9 @@ _MODULES = {
     "redis+cluster": "holdfast.backends.redis.backend",
 }
 
+_EXTRAS = {"hiredis": "redis"}
+"""Which extra brings a driver."""
+
 
 def open_backend(address: Address, prefix: str) -> Backend:
     """Make the backend that ``address`` names."""
@@ -30,4 +33,13 @@ def open_backend(address: Address, prefix: str) -> Backend:
         near = difflib.get_close_matches(address.scheme, _MODULES, 1)
         hint = f"did you mean {near[0]}://?" if near else f"known are: {', '.join(_MODULES)}"
         raise Misuse(f"no backend has the scheme {address.scheme!r} ({address.shown}); {hint}")
-    return cast("Backend", import_module(module).connect(address, prefix))
+    try:
+        connect = import_module(module).connect
+    except ModuleNotFoundError as error:
+        extra = _EXTRAS.get(error.name or "")
+        if extra is None:
+            raise
+        raise Misuse(
+            f"{address.scheme}:// needs {error.name}: pip install 'holdfast[{extra}]'"
+        ) from error
+    return cast("Backend", connect(address, prefix))

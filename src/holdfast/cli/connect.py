@@ -11,4 +11,6 @@ from holdfast.cli.report import say_what_is_logged
 def connect(url: str | None, label: str | None = None, *, quiet: bool = False) -> Client:
     """Open the backend, and let its warnings be seen; ``quiet`` for who reports by itself."""
     say_what_is_logged(logging.ERROR if quiet else logging.WARNING)
+    # What a server survives is for whoever runs it; a cron job must not say it every minute.
+    logging.getLogger("holdfast.survey").setLevel(logging.ERROR)
     return Client(url, holder=label)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
+from typing import Any
 
 from holdfast.observe.events import Event, Observer
 
@@ -19,15 +20,20 @@ class Hub:
 
     def __init__(self, observers: Iterable[Observer] = ()) -> None:
         self._observers = tuple(observers)
+        self._logger: Any = None  # once somebody has imported logging
 
     @property
     def curious(self) -> bool:
         """Whether anybody wants the everyday events too; if not, they are not even made."""
         if self._observers:
             return True
-        # Nobody asks for DEBUG without importing it; while it is being imported it has no names.
-        logger = getattr(sys.modules.get("logging"), "getLogger", None)
-        return logger is not None and bool(logger("holdfast").isEnabledFor(DEBUG))
+        if self._logger is None:
+            # Nobody asks for DEBUG without importing it; half imported it has no names yet.
+            give = getattr(sys.modules.get("logging"), "getLogger", None)
+            if give is None:
+                return False
+            self._logger = give("holdfast")
+        return bool(self._logger.isEnabledFor(DEBUG))
 
     def tell(self, event: Event) -> None:
         """Tell everybody."""

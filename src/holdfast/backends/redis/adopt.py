@@ -22,7 +22,12 @@ def adopted(client: Any, shown: str) -> Target:
     """Read the settings of ``client``."""
     if hasattr(client, "nodes_manager"):
         return _cluster(client)
-    pool = client.connection_pool
+    pool = getattr(client, "connection_pool", None)
+    if pool is None:
+        raise Misuse(
+            f"give the client itself (redis.Redis, master_for(…), RedisCluster), not a"
+            f" {type(client).__name__}"
+        )
     terms: Terms = pool.connection_kwargs
     if hasattr(pool, "sentinel_manager"):
         return _watched(pool, terms)

@@ -49,7 +49,7 @@ class AioWire:
         if self._fixed and not isinstance(request, (ListNames, Renew)):
             letter = self._letter(request)
             line = self._lines.get(office.target.seeds[0])
-            if line is None or line.broken or line.loop is not asyncio.get_running_loop():
+            if line is None or line.loop is not asyncio.get_running_loop() or not self._good(line):
                 line = await self._line(office.target.seeds[0], deadline)
             raw = await line.ask(letter.data, deadline)
             if type(raw) is list and raw[0] == office.mark:
@@ -146,9 +146,9 @@ class AioWire:
             reply = line.ask(letter.data, deadline)
             waits = office.needs_replicas(letter)
             heard = line.ask(office.wait_command(deadline), deadline) if waits else None
-            if first is not None:
-                await first
-            done = office.read(letter, await reply, where)
+            refusal = None if first is None else await first
+            raw = await reply
+            done = office.read(letter, refusal if isinstance(refusal, Exception) else raw, where)
             if heard is not None:
                 confirmation = await heard
                 if not isinstance(done, Resend):
@@ -176,7 +176,7 @@ class AioWire:
         if loop is not self._loop:
             self._move_to(loop)
         line = self._lines.get(where)
-        if line is not None and not line.broken:
+        if line is not None and self._good(line):
             return line
         task = self._opening.get(where)
         if task is None:
@@ -194,6 +194,11 @@ class AioWire:
         if error is not None:
             raise error
         return task.result()
+
+    def _good(self, line: Line) -> bool:
+        if line.generation != self._office.generation:
+            line.close("it led to a replica")
+        return not line.broken
 
     def _move_to(self, loop: asyncio.AbstractEventLoop) -> None:
         """Lines of another loop cannot be used here; that loop is most likely over."""
@@ -227,6 +232,7 @@ class AioWire:
         except BaseException:
             line.close()
             raise
+        line.generation = office.generation
         self._lines[where] = line
         return line
 

@@ -6,9 +6,8 @@ One such object per client: the wires and the ear that it hands out share its of
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from holdfast.backends.redis.aio import AioWire
-from holdfast.backends.redis.aio_ear import AioEar
 from holdfast.backends.redis.ear import Ear as KeeperEar
 from holdfast.backends.redis.ear import KeeperWire
 from holdfast.backends.redis.office import Office
@@ -18,6 +17,9 @@ from holdfast.ports import Ear, Wire
 from holdfast.rules.messages import Notice
 from holdfast.settings import Address
 from holdfast.values import Capabilities, Holder
+
+if TYPE_CHECKING:
+    from holdfast.backends.redis.aio import AioWire
 
 
 class RedisBackend:
@@ -39,6 +41,8 @@ class RedisBackend:
 
     def aio_wire(self, holder: Holder) -> Wire:  # noqa: ARG002 - the port's shape
         """Open the way in for tasks."""
+        from holdfast.backends.redis.aio import AioWire  # asyncio only when it is used
+
         self._aio_wire = AioWire(self._office)
         return self._aio_wire
 
@@ -54,6 +58,8 @@ class RedisBackend:
         keeper, loop = self._keeper_wire, self._aio_wire
         assert keeper is not None  # noqa: S101 - the engine opens it first
         if loop is not None:
+            from holdfast.backends.redis.aio_ear import AioEar
+
             return AioEar(loop, keeper, channel, self._office.shown, deliver)
         return KeeperEar(keeper, channel)
 

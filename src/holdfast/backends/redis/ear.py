@@ -121,7 +121,7 @@ class KeeperWire(SyncWire):
                 continue
             link = self._borrow(where, clock.now(), deadline)
             self._give_back(link)
-            if self.listening.get(where) is link:
+            if self.listening.get(where) is link or not self.channel:
                 continue
             if link.protocol == 2:  # noqa: PLR2004 - RESP2 hears on a connection of its own
                 link = open_link(self._office.target, where, deadline)

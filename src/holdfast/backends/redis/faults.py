@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from holdfast.errors import BackendUnavailable, Misuse
+from holdfast.errors import BackendUnavailable
 from holdfast.values import printable
 
 BACKEND = "redis"
 
 MOVING = ("MOVED", "ASK", "READONLY", "MASTERDOWN", "CLUSTERDOWN", "LOADING", "UNBLOCKED")
 """Signs that the truth lives elsewhere by now."""
+
+DEMOTED = ("READONLY", "MASTERDOWN", "UNBLOCKED")
+"""Signs that this connection leads to a replica: behind the same name a new one may not."""
 
 _PASSING = {
     "LOADING": "it is still loading its data",
@@ -27,6 +30,8 @@ _LASTING = {
     "WRONGPASS": "it refuses this user name or password",
     "NOPERM": "this user may not do that: the Redis page of the docs lists the commands, keys and"
     " channels that holdfast needs",
+    "CROSSSLOT": "it is a node of a cluster: write redis+cluster:// instead of redis://",
+    "MOVED": "it is a node of a cluster: write redis+cluster:// instead of redis://",
     "WRONGTYPE": "a key of this prefix holds something else: choose another prefix",
 }
 
@@ -49,6 +54,7 @@ def unreachable(shown: str, error: Exception) -> BackendUnavailable:
     return BackendUnavailable(
         f"{shown}: no connection ({reason}); is the server running, and is this its address?",
         backend=BACKEND,
+        transient="CERTIFICATE" not in str(error),
     )
 
 
@@ -110,8 +116,8 @@ def too_new(name: str) -> BackendUnavailable:
 def unconfirmed(shown: str, wanted: int, got: int) -> BackendUnavailable:
     """Say that too few replicas have a grant that must survive a fail-over."""
     return BackendUnavailable(
-        f"{shown}: {got} of the replicas have confirmed it and replicas={wanted} asks for more:"
-        " it is given back. Are they connected, and do they keep up?",
+        f"{shown}: {got} of the replicas have confirmed it and replicas={wanted} asks for more,"
+        " so it does not count. Are they connected, and do they keep up?",
         backend=BACKEND,
         outcome="unknown",
         transient=False,
@@ -123,9 +129,13 @@ def no_master(shown: str, reason: str) -> BackendUnavailable:
     return BackendUnavailable(f"{shown}: no master was found ({reason})", backend=BACKEND)
 
 
-def no_driver() -> Misuse:
-    """Name the extra that is missing."""
-    return Misuse("the redis backend needs hiredis: pip install 'holdfast[redis]'")
+def too_old(shown: str, version: str) -> BackendUnavailable:
+    """Say that the server lacks what the scripts need."""
+    return BackendUnavailable(
+        f"{shown} is Redis {version}: holdfast needs 6.2 or newer, or any Valkey",
+        backend=BACKEND,
+        transient=False,
+    )
 
 
 def late() -> BackendUnavailable:

@@ -38,6 +38,7 @@ class Line(asyncio.BufferedProtocol):
         self.loop = loop
         self.where = where
         self.protocol = 3
+        self.generation = 0
         self._shown = shown
         self._hear = hear
         self._lost = lost

@@ -37,7 +37,17 @@ KEEPALIVE = (("TCP_KEEPIDLE", 3), ("TCP_KEEPINTVL", 1), ("TCP_KEEPCNT", 3))
 class Link:
     """A connection that was let in."""
 
-    __slots__ = ("_limit", "_reader", "_socket", "protocol", "pushes", "shown", "used_at", "where")
+    __slots__ = (
+        "_limit",
+        "_reader",
+        "_socket",
+        "generation",
+        "protocol",
+        "pushes",
+        "shown",
+        "used_at",
+        "where",
+    )
 
     def __init__(self, sock: socket.socket, where: Where, shown: str) -> None:
         self._socket = sock
@@ -46,6 +56,7 @@ class Link:
         self.where = where
         self.shown = shown
         self.protocol = 3
+        self.generation = 0
         self.pushes: list[Any] = []  # what came unasked, in RESP3
         self.used_at = 0.0
 

@@ -44,8 +44,10 @@ class Office:
         self.clustered = target.mode == "cluster"
         self.post = Post(prefix, target.quarantine, clustered=self.clustered)
         self.survey = Survey(target)
+        self.generation = 0  # connections of an earlier one lead to a master that is none any more
         self.mark = 0  # the birth mark that replies carried last; in Cluster it stays 0
         self.tell: Callable[[Notice], None] = lambda _notice: None
+        self._said_quarantined = False
         self._births: dict[bytes, int] = {}
         self._held_until: dict[Where, float] = {}
 
@@ -78,10 +80,25 @@ class Office:
     def _see(self, mark: int) -> None:
         """Another mark: the server has lost its memory, and with it everything we hold."""
         if not mark:
-            return  # in quarantine, or in Cluster
+            if not self.clustered:
+                self._say_quarantined()
+            return
         before, self.mark = self.mark, mark
         if before:
             self._forgotten()
+
+    def _say_quarantined(self) -> None:
+        if self._said_quarantined:
+            return
+        self._said_quarantined = True
+        from holdfast.observe.logs import logger
+
+        logger.warning(
+            "%s has just started without holdfast's data, so it may have forgotten who holds what:"
+            " nothing is granted until it is %.0f s old (?quarantine=0 turns this off)",
+            self.shown,
+            self.target.quarantine,
+        )
 
     def _forgotten(self) -> None:
         reason = "the server has lost its data (another birth mark), so somebody else may hold it"
@@ -99,6 +116,8 @@ class Office:
             return Resend(owner, b"")
         if sign in faults.MOVING:
             self.topology.suspect()
+        if sign in faults.DEMOTED:
+            self.generation += 1
         return [faults.refused(self.shown, text)] * len(letter.requests)
 
     def insist_on_master(self, role: Any) -> None:
@@ -122,7 +141,9 @@ class Office:
         """Keep what was granted only if enough replicas have it."""
         wanted = self.target.replicas
         if isinstance(heard, Exception):
-            return [faults.refused(self.shown, str(heard))] * len(answers)
+            refusal = faults.refused(self.shown, str(heard))
+            refusal.outcome, refusal.transient = "unknown", False  # granted, and not confirmed
+            return [refusal] * len(answers)
         if heard >= wanted:
             return answers
         lacking = faults.unconfirmed(self.shown, wanted, heard)
@@ -146,6 +167,7 @@ class Office:
             return
         mark, held_back = raw
         if held_back > 0:
+            self._say_quarantined()
             self._held_until[where] = clock.now() + held_back / 1e6
             return
         self._held_until.pop(where, None)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from holdfast.backends.redis import faults
 from holdfast.backends.redis.requests import command
 from holdfast.backends.redis.target import Target
 from holdfast.values import Capabilities
@@ -33,13 +34,20 @@ class Survey:
         self.capabilities = _capabilities((), ("the server has not been looked at yet",))
 
     def read(self, raw: list[Any]) -> None:
-        """Draw the conclusions; what the server keeps to itself counts as not survived."""
+        """Draw the conclusions; what the server keeps to itself is said to be unknown."""
         self.done = True
         info = _info(raw[0])
-        save, fsync = _setting(raw[1]), _setting(raw[2])
+        version = info.get("redis_version", "")
+        if _too_old(version):
+            raise faults.too_old(self._target.shown, version)
+        if not info:
+            lacks = ["what it survives is not known: this user may not call INFO"]
+            self.capabilities = _capabilities((), tuple(lacks))
+            self._warn("a server that does not tell", tuple(lacks))
+            return
         survives: list[str] = []
-        lacks: list[str] = []
-        self._restart(info, save, fsync, survives, lacks)
+        lacks = []
+        self._restart(info, raw[1], _setting(raw[2]), survives, lacks)
         self._failover(info, survives, lacks)
         self._eviction(info, survives, lacks)
         server = _name(info)
@@ -47,7 +55,7 @@ class Survey:
         self._warn(server, tuple(lacks))
 
     def _restart(
-        self, info: dict[str, str], save: str, fsync: str, survives: list[str], lacks: list[str]
+        self, info: dict[str, str], save: Any, fsync: str, survives: list[str], lacks: list[str]
     ) -> None:
         if info.get("aof_enabled") == "1":
             survives.append("restart")
@@ -56,7 +64,9 @@ class Survey:
                     "a crash of its host forgets up to a second of grants (appendfsync is not"
                     " 'always')"
                 )
-        elif save:
+        elif isinstance(save, Exception):
+            lacks.append("a restart brings an older state back, or none (appendonly is off)")
+        elif _setting(save):
             lacks.append("a crash brings an older snapshot back (appendonly is off)")
         else:
             lacks.append("a restart forgets every lock (no persistence)")
@@ -82,9 +92,9 @@ class Survey:
         if not lacks or (self._target.shown, *lacks) in _said:
             return
         _said.add((self._target.shown, *lacks))
-        from holdfast.observe.logs import logger
+        import logging  # a logger of its own, so that it can be silenced by itself
 
-        logger.warning(
+        logging.getLogger("holdfast.survey").warning(
             "%s (%s): a lock here is kept in the server's memory: %s. Where that matters, let the"
             " protected resource check the token.",
             self._target.shown,
@@ -93,12 +103,9 @@ class Survey:
         )
 
 
-def too_old(raw: Any) -> str | None:
-    """Give the version of a server that lacks what the scripts need, if it does."""
-    info = _info(raw)
-    version = info.get("redis_version", "")
+def _too_old(version: str) -> bool:
     parts = tuple(int(part) for part in version.split(".")[:2] if part.isdecimal())
-    return version if parts and parts < OLDEST else None
+    return bool(parts) and parts < OLDEST
 
 
 def _capabilities(survives: tuple[str, ...], notes: tuple[str, ...]) -> Capabilities:

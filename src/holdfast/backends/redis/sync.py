@@ -156,9 +156,9 @@ class SyncWire:
         try:
             raws: list[Any] = []
             for _, _, before in sent:
-                if before:
-                    link.read(deadline)
-                raws.append(link.read(deadline))
+                first = link.read(deadline) if before else None
+                raw = link.read(deadline)
+                raws.append(first if isinstance(first, Exception) else raw)
             heard = link.read(deadline) if waits else None
         except BackendUnavailable as error:
             link.close()
@@ -204,7 +204,8 @@ class SyncWire:
                 link = links.pop()
             except IndexError:  # another thread was quicker
                 break
-            if now - link.used_at < LOOK_AFTER or self._is_good(link):
+            fresh = link.generation == self._office.generation
+            if fresh and (now - link.used_at < LOOK_AFTER or self._is_good(link)):
                 return link
             link.close()
         return self._open(where, deadline)
@@ -233,6 +234,7 @@ class SyncWire:
         except BackendUnavailable:
             office.topology.suspect()
             raise
+        link.generation = office.generation
         try:
             self._get_to_know(link, deadline)
         except BaseException:

@@ -61,7 +61,7 @@ def target_of(address: Address) -> Target:
     known = _OPTIONS | _SENTINEL_OPTIONS if mode == "sentinel" else _OPTIONS
     address.refuse_unknown(known)
     rest = address.url.partition("://")[2].partition("#")[0].partition("?")[0]
-    user, at, rest = rest.rpartition("@")
+    user, at, rest = ("", "", rest) if rest.startswith("/") else rest.rpartition("@")
     login = Login(*(unquote(word) for word in (user.partition(":")[::2]))) if at else Login()
     path = ""
     if scheme == "redis+unix":
@@ -158,7 +158,10 @@ def tls_context(
     """Make a context that verifies certificate and host name, unless told otherwise."""
     import ssl  # only who encrypts pays for it
 
-    context = ssl.create_default_context(cafile=options.get("ssl_ca_certs"))
+    try:
+        context = ssl.create_default_context(cafile=options.get("ssl_ca_certs"))
+    except OSError as error:
+        raise Misuse(f"ssl_ca_certs={options.get('ssl_ca_certs')}: {error.strerror}") from error
     if choose("ssl_cert_reqs", ("required", "none"), "required") == "none":
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE

@@ -57,6 +57,10 @@ local function has_room()
 end
 
 local function enqueue()
+    local keys = {name.queue, name.patience, name.waiters}
+    if name.waiting == 0 and call('EXISTS', unpack(keys)) > 0 then
+        call('DEL', unpack(keys)) -- left over from a record that was evicted
+    end
     name.changed = true
     name.joins = name.joins + 1
     name.waiting = name.waiting + 1

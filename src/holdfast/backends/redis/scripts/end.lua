@@ -9,8 +9,11 @@ local record = stored and cmsgpack.unpack(stored)
 -- It alone holds the name, and nobody waits: most releases.
 local grant = record and record[1] == 1 and record[6] == 0 and #record[8] == 1 and record[8][1]
 if grant and grant[7] == id and grant[9] > now and record[5] >= now + 60000000 then
-    if call('APPEND', KEYS[2], id .. ' ' .. how .. math.floor(now / 1000) + 60000 .. ';') > 4096 then
-        record[5] = now + 60000000 -- so the next one takes the long way, which cuts them back
+    local entry = id .. ' ' .. how .. math.floor(now / 1000) + 60000 .. ';'
+    local size = call('APPEND', KEYS[2], entry)
+    if size > 4096 or size == #entry then
+        record[5] = now + 60000000 -- so the next one takes the long way: it cuts back, and keeps
+        call('PEXPIRE', KEYS[2], 120000) -- somebody may have evicted the key
     end
     record[8] = {}
     call('SET', KEYS[1], cmsgpack.pack(record), 'PX', 86400000)

@@ -119,26 +119,35 @@ function name.walk(visit)
     while name.waiting > 0 do
         local ids = call('ZRANGE', name.queue, passed, passed + 15)
         for _, id in ipairs(ids) do
-            local waiter = name.waiter_of(id)
             local before = name.waiting
-            if not waiter then
-                name.leave_queue(id) -- the server evicted a part of it: healed here
-            elseif visit(id, waiter) then
+            if visit(id, name.waiter_of(id)) then
                 return
             end
             passed = passed + 1 - (before - name.waiting)
         end
         if #ids < 16 then
-            if #ids + passed == 0 then
-                name.waiting, name.changed = 0, true -- evicted as a whole
-            end
             return
         end
     end
 end
 
+-- Where a part of the queue was evicted, begin anew: its waiters are told that they are unknown when
+-- they next ask, and join again.
+function name.heal()
+    local whole = call('ZCARD', name.queue) == name.waiting
+        and call('ZCARD', name.patience) == name.waiting
+        and call('HLEN', name.waiters) == name.waiting
+    if not whole then
+        call('DEL', name.queue, name.patience, name.waiters)
+        name.waiting, name.changed = 0, true
+    end
+end
+
 -- Drop what has ended: by time, by lost patience.
 function name.sweep()
+    if name.waiting > 0 then
+        name.heal()
+    end
     local grants, i = name.grants, 1
     while i <= #grants do
         local grant = grants[i]
@@ -199,11 +208,16 @@ function name.grant(id, claim, life)
         name.kind == 'semaphore' and name.free_slots(claim[WEIGHT]) or {}, ''
     }
     table.insert(name.grants, grant)
-    if birth_key and life > 86400000000 then -- the mark outlives the lease
+    name.keep_mark(life)
+    return grant
+end
+
+-- Let the birth mark outlive a lease that is longer than its own day.
+function name.keep_mark(life)
+    if birth_key and life > 86400000000 then
         local lives = math.ceil(life / 1000) + 86400000
         call('PEXPIRE', birth_key, math.max(lives, call('PTTL', birth_key)))
     end
-    return grant
 end
 
 -- Leave a notice for the grant's client, if it has an inbox.

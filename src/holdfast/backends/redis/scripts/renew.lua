@@ -13,6 +13,7 @@ local function prolong(grant, token, ttl)
     if good and now + ttl > grant[ENDS] then
         grant[ENDS] = now + ttl
         name.changed = true
+        name.keep_mark(ttl)
     end
 end
 

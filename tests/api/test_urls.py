@@ -86,13 +86,13 @@ def test_a_path_is_unquoted(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "url",
     [
-        f"redis://user:{SECRET}@host:6379/0",
-        f"redis://:{SECRET}@host/0",
-        f"redis://user:a@{SECRET}@host/0",
-        f"redis://user:{SECRET}/more@host/0",
-        f"redis://host/0?password={SECRET}",
-        f"redis://host/0#{SECRET}",
-        f"redis://user:{SECRET}@[::1]:6379/0",
+        f"gopher://user:{SECRET}@host:6379/0",
+        f"gopher://:{SECRET}@host/0",
+        f"gopher://user:a@{SECRET}@host/0",
+        f"gopher://user:{SECRET}/more@host/0",
+        f"gopher://host/0?password={SECRET}",
+        f"gopher://host/0#{SECRET}",
+        f"gopher://user:{SECRET}@[::1]:6379/0",
     ],
 )
 def test_a_password_is_never_shown(url: str) -> None:
@@ -105,7 +105,7 @@ def test_a_password_is_never_shown(url: str) -> None:
         assert SECRET not in text
 
 
-@pytest.mark.parametrize("url", [f"redis://user:{SECRET}@[::1/0", f"redis://[{SECRET}@x/0"])
+@pytest.mark.parametrize("url", [f"gopher://user:{SECRET}@[::1/0", f"gopher://[{SECRET}@x/0"])
 def test_a_password_in_a_broken_url_is_not_shown(url: str) -> None:
     """Even what cannot be parsed is not repeated."""
     with pytest.raises(Misuse) as caught:

@@ -49,8 +49,9 @@ class _ClientFace:
         prefix: str,
         observers: Iterable[Observer],
     ) -> None:
-        self._address = address(url)
-        backend = open_backend(self._address, checked_name(prefix, "prefix"))
+        where = address(url)
+        backend = open_backend(where, checked_name(prefix, "prefix"))
+        self._address = where._replace(client=None)  # theirs is not kept alive by ours
         self._orders = Orders(backend.capabilities, ttl, wait)
         self._engine = Engine(
             backend,

@@ -13,6 +13,13 @@ from holdfast.ports import Bell, Push
 T = TypeVar("T")
 
 
+def _running_loop() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
+
+
 class LoopBell:
     """A bell on a future: rung from any thread, heard on the loop it was made on."""
 
@@ -26,6 +33,9 @@ class LoopBell:
     def ring(self) -> None:
         """Wake the waiting task; a loop that is closed has nobody left to wake."""
         self._rung = True
+        if _running_loop() is self._loop:  # rung by the loop's own wire: no need to wake it
+            self._hear()
+            return
         if self._loop.is_closed():
             return
         try:

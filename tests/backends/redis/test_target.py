@@ -41,6 +41,7 @@ def test_login() -> None:
     [
         ("redis://a,b", "redis\\+cluster"),
         ("redis://h:x", "not a port"),
+        ("redis://[::1/0", "bracket"),
         ("redis://h/x", "is a number"),
         ("redis://h?quarantin=0", "quarantine"),
         ("redis://h?quarantine=soon", "duration"),

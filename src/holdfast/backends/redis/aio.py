@@ -315,6 +315,7 @@ class AioWire:
     def _do(self, work: Coroutine[Any, Any, None]) -> None:
         """Do something on the side, and keep it from being collected meanwhile."""
         task = asyncio.ensure_future(_quietly(work))
+        task.add_done_callback(lambda _: work.close())  # cancelled before it began
         self._mending.add(task)
         task.add_done_callback(self._mending.discard)
 

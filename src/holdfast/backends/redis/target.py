@@ -94,6 +94,8 @@ def target_of(address: Address) -> Target:
 
 def _where(text: str, port: int, address: Address) -> Where:
     host, colon, number = text.rpartition(":")
+    if text.count("[") != text.count("]"):
+        raise Misuse(f"a bracket is missing in {address.shown}: an IPv6 host is written [::1]")
     if text.endswith("]") or not colon:
         host, number = text, str(port)
     if not number.isdecimal() or not 0 < int(number) < 65536:  # noqa: PLR2004 - the last port

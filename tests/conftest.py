@@ -5,6 +5,9 @@ import pytest
 
 from tests.servers.fixtures import pytest_unconfigure, redis_server
 
+# The suite's assertions explain themselves, as those of a test file do.
+pytest.register_assert_rewrite("holdfast.testing.suite")
+
 __all__ = ["anyio_backend", "pytest_unconfigure", "redis_server"]
 
 # Two workers share the machine, so one slow example says nothing; the limit per test still holds.

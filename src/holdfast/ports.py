@@ -42,7 +42,10 @@ class Wire(Protocol):
 class Ear(Protocol):
     """The inbox of one client, read by its keeper. ``address`` is empty where there is none."""
 
-    address: str
+    @property
+    def address(self) -> str:
+        """Where the backend tells this client something."""
+        ...
 
     def listen(self, until: float) -> Sequence[Notice]:
         """Wait for notices, at most until ``until`` or the next ``wake``."""

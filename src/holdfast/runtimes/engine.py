@@ -138,7 +138,7 @@ def _host_name() -> str:
 
 
 _secrets: list[str] = []
-"""Claim ids for the next calls: the kernel is asked for many at a time. Emptied in a forked child."""
+"""Claim ids for the next calls, drawn from the kernel many at a time; emptied in a forked child."""
 
 
 def _new_id() -> str:

@@ -41,6 +41,7 @@ class KeeperWire(SyncWire):
         super().__init__(office)
         self.channel = ""  # what to subscribe to, once there is an ear
         self.listening: dict[Where, Link] = {}
+        self.hears_all = False  # on every server that there is
         self.pending: list[Notice] = []
         sentinels = office.topology if isinstance(office.topology, Sentinels) else None
         self._watch = SentinelWatch(office.target, sentinels) if sentinels else None
@@ -107,6 +108,7 @@ class KeeperWire(SyncWire):
     def drop(self, link: Link) -> None:
         """Throw a broken inbox away."""
         self.listening.pop(link.where, None)
+        self.hears_all = False
         links = self._idle.get(link.where, [])
         if link in links:
             links.remove(link)
@@ -126,6 +128,7 @@ class KeeperWire(SyncWire):
             if link.protocol == 2:  # noqa: PLR2004 - RESP2 hears on a connection of its own
                 link = open_link(self._office.target, where, deadline)
             self.subscribe(link, deadline)
+        self.hears_all = True
 
     def _is_good(self, link: Link) -> bool:
         if self.listening.get(link.where) is not link or link.protocol == 2:  # noqa: PLR2004
@@ -153,12 +156,18 @@ class Ear:
 
     def __init__(self, wire: KeeperWire, address: str) -> None:
         self._wire = wire
-        self.address = wire.channel = address
+        wire.channel = address
         self._bell, self._clapper = os.pipe()
         os.set_blocking(self._bell, False)
         os.set_blocking(self._clapper, False)
         self._failures = 0
         self._again_at = 0.0
+
+    @property
+    def address(self) -> str:
+        """The channel; with a question mark while nobody listens there yet, so nobody is sure."""
+        wire = self._wire
+        return wire.channel if wire.hears_all or not wire.channel else f"{wire.channel}?"
 
     def listen(self, until: float) -> Sequence[Notice]:
         """Block until something is heard, until woken, or until ``until``."""
@@ -166,7 +175,6 @@ class Ear:
         until = wire.look_around(until)
         if until < inf and wire.channel:
             until = min(until, self._connected(until))
-        self.address = wire.channel
         if not wire.pending:
             self._wait(until)
         pending, wire.pending = wire.pending, []

@@ -45,7 +45,10 @@ end
 function name.bury(id, how)
     name.changed = true
     local entry = id .. ' ' .. how .. math.floor(now / 1000) + 60000 .. ';'
-    if call('APPEND', name.ended, entry) > 4096 then
+    local size = call('APPEND', name.ended, entry)
+    if size == #entry then
+        name.buried_until = 0 -- a new key, or one that was evicted: it needs its expiry
+    elseif size > 4096 then
         local ended = call('GET', name.ended)
         local cut = string.find(ended, ';', #ended - 2048, true)
         call('SET', name.ended, string.sub(ended, cut + 1))
@@ -101,9 +104,10 @@ function name.keep_queue()
     call('PEXPIRE', name.waiters, 86400000)
 end
 
--- Whether somebody listens to an inbox; what is not known counts as open.
+-- Whether somebody listens to an inbox. What is not known counts as open: a question mark at its end
+-- says that its client was still about to listen.
 function name.is_open(inbox)
-    if inbox == '' then
+    if inbox == '' or string.byte(inbox, -1) == 63 then
         return true
     end
     if name.open[inbox] == nil then
@@ -228,7 +232,8 @@ function name.tell(what, grant, life)
             string.format('%.0f', grant[GRANTED]), table.concat(grant[SLOTS], ','),
             string.match(name.record, '{(.*)}$'), grant[BROKEN]
         }
-        table.insert(name.notices, {grant[INBOX], table.concat(words, '\31')})
+        local channel = string.match(grant[INBOX], '^(.-)%??$')
+        table.insert(name.notices, {channel, table.concat(words, '\31')})
     end
 end
 

@@ -1,0 +1,181 @@
+"""Random histories of a few names: what clients, the network and time can do to them on a server.
+
+Like ``tests.rules.histories``, whose moves these are but for what a server adds: several names in
+one letter, inboxes that are really open or closed, ids and texts as they are in production.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from holdfast.rules.messages import (
+    Advance,
+    Break,
+    Claim,
+    Item,
+    Look,
+    NameRequest,
+    Release,
+    Renew,
+    Want,
+    Withdraw,
+)
+from holdfast.values import Holder
+from tests.backends.redis.differential_claims import claim_id_of
+from tests.backends.redis.differential_moves import (
+    CLIENTS,
+    NAMES,
+    REASONS,
+    TTLS,
+    History,
+    Move,
+)
+from tests.backends.redis.differential_stage import Stage
+
+
+@dataclass
+class _Known:
+    """What has been asked so far: the claims on each name, and every request."""
+
+    claims: dict[str, list[Claim]] = field(default_factory=lambda: {name: [] for name in NAMES})
+    asked: list[NameRequest] = field(default_factory=list)
+
+
+def play(history: History, stage: Stage) -> None:
+    """Live through ``history`` on both sides."""
+    known = _Known()
+    for client in range(CLIENTS - 1):
+        stage.listen(stage.inbox(f"client{client}"))
+    for move in history:
+        stage.now += move.pause
+        inbox = stage.inbox(f"client{move.client}")
+        if move.verb == "shut":
+            stage.leave(inbox)
+        elif move.verb == "open":
+            stage.listen(inbox)
+        elif move.verb == "renew_all":
+            renewals = [_renewal(stage, move, known, name) for name in NAMES]
+            stage.ask_all(stage.post.letters(enumerate(renewals)))
+        elif move.verb in {"crowd", "flood"}:
+            doubtful, many = stage.doubtful(move.name), _many(stage, move, known)
+            certain = [one for one in many if not _ids(one) & doubtful]
+            stage.ask_all([stage.post.letter(one) for one in certain])
+        else:
+            _ask(stage, known, _request(stage, move, known))
+
+
+def _ask(stage: Stage, known: _Known, request: NameRequest) -> None:
+    if _ids(request) & stage.doubtful(request.name):
+        return
+    claims = known.claims[request.name]
+    if isinstance(request, Claim) and all(request.claim_id != one.claim_id for one in claims):
+        claims.append(request)
+    known.asked.append(request)
+    stage.ask(request)
+
+
+def _ids(request: NameRequest) -> set[str]:
+    match request:
+        case Claim() | Release() | Withdraw() | Advance():
+            return {request.claim_id}
+        case Renew():
+            return {item.claim_id for item in request.items}
+        case Break() | Look():
+            return set()
+
+
+def _request(stage: Stage, move: Move, known: _Known) -> NameRequest:
+    ids = [claim.claim_id for claim in known.claims[move.name]]
+    match move.verb:
+        case "repeat" if known.asked:
+            return known.asked[-1 - move.which % len(known.asked)]
+        case "renew":
+            return _renewal(stage, move, known, move.name)
+        case "break":
+            tokens = [grant.token for grant in stage.record(move.name).grants] or [1]
+            reason = REASONS[move.client % len(REASONS)]
+            return Break(move.name, tokens[move.which % len(tokens)], reason, move.odd)
+        case "look":
+            return Look(move.name)
+        case _:
+            return _about_one(stage, move, ids)
+
+
+def _about_one(stage: Stage, move: Move, ids: list[str]) -> NameRequest:
+    name, record, new = move.name, stage.record(move.name), claim_id_of(len(ids))
+    waiting = [waiter.claim_id for waiter in record.queue]
+    match move.verb:
+        case "release":
+            return Release(name, _pick(move, [grant.claim_id for grant in record.grants], ids))
+        case "advance":
+            return Advance(name, _pick(move, waiting, ids))
+        case "withdraw":  # at times before its claim is heard of: the next one is called this
+            return Withdraw(name, new if move.odd else _pick(move, waiting, ids))
+        case "again" if ids:
+            return _claim(stage, move, _pick(move, waiting, ids))
+        case _:
+            return _claim(stage, move, new)
+
+
+def _many(stage: Stage, move: Move, known: _Known) -> list[NameRequest]:
+    """Let many join at once, or be withdrawn before they were heard of."""
+    claims = known.claims[move.name]
+    first = len(claims)
+    count = 20 if move.verb == "crowd" or not move.odd else 70  # twice that is cut back
+    for number in range(first, first + count):
+        one = replace(move, client=number % CLIENTS)
+        claims.append(_claim(stage, one, claim_id_of(number)))
+    if move.verb == "crowd":
+        return [*claims[first:]]
+    return [Withdraw(move.name, one.claim_id) for one in claims[first:]]
+
+
+def _pick(move: Move, likely: list[str], ids: list[str]) -> str:
+    """Choose mostly among those for whom the request is meant, at times among all there were."""
+    choice = ids if move.odd or not likely else likely
+    return choice[-1 - move.which % len(choice)] if choice else claim_id_of(-1)
+
+
+def _claim(stage: Stage, move: Move, claim_id: str) -> Claim:
+    kind, capacity, weight = move.shape
+    want = Want(
+        kind=kind,
+        capacity=capacity,
+        weight=weight,
+        ttl=move.ttl,
+        metadata=f'"{claim_id} ☃"' if move.which % 2 else "",
+        detached=move.odd,
+    )
+    client = f"client{move.client}"
+    inbox = "" if move.which == 10 else stage.inbox(client)
+    newest = max(stage.record(move.name).last_token, round(stage.now * 1_000_000))
+    seen = newest + 7 if move.which == 11 else 0
+    holder = Holder(client, "höst", move.client, 'a "label"' if move.odd else "")
+    return Claim(move.name, claim_id, want, holder, inbox, move.patience, seen)
+
+
+def _renewal(stage: Stage, move: Move, known: _Known, name: str) -> Renew:
+    """Renew one client's claims, or some of all, at times with tokens that are not their own."""
+    record, claims = stage.record(name), known.claims[name]
+    tokens = {grant.claim_id: grant.token for grant in record.grants}
+    living = tokens.keys() | {waiter.claim_id for waiter in record.queue}
+    client = f"client{move.client}"
+    chosen = [
+        claim.claim_id
+        for claim in claims
+        if (move.which > 8 or claim.holder.client == client)
+        and (move.odd or claim.claim_id in living)
+    ]
+    if not chosen or 5 < move.which <= 8:
+        chosen = [_pick(move, sorted(living), [claim.claim_id for claim in claims])]
+    if move.odd and move.which % 3 == 0:  # named twice
+        chosen += chosen
+    forgotten = stage.doubtful(name)
+    items = []
+    for place, claim_id in enumerate(one for one in chosen if one not in forgotten):
+        token = tokens.get(claim_id, 0)
+        if move.odd:  # a waiter that was granted meanwhile, or somebody who is mistaken
+            token = [0, max(0, token - 1), token, record.last_token][(move.which + place) % 4]
+        patience = move.patience + place % 2
+        items.append(Item(claim_id, token, TTLS[(move.client + place) % len(TTLS)], patience))
+    return Renew(name, tuple(items) or (Item(claim_id_of(-2), 0, move.ttl, move.patience),))

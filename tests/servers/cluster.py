@@ -6,13 +6,12 @@ of a cluster waits two seconds before it calls the cluster well, so that is what
 
 from typing import Self
 
-from tests.servers.configuration import Setting
-from tests.servers.scope import Scoped
-
 from holdfast.testing.watching import eventually
 from tests.servers.binaries import Binary
+from tests.servers.configuration import Setting
 from tests.servers.ports import HOST
 from tests.servers.redis import Option, RedisServer, query, start_all
+from tests.servers.scope import Scoped
 from tests.servers.topology import acquainted, is_well, members, own_slots, owner_port
 
 SLOTS = 16_384

@@ -7,13 +7,12 @@ does not make them call their clock broken (TILT): a failover takes a second or 
 from typing import Self
 from urllib.parse import quote
 
-from tests.servers.configuration import Setting
-from tests.servers.scope import Scoped
-
 from holdfast.testing.watching import eventually
 from tests.servers.binaries import Binary
+from tests.servers.configuration import Setting
 from tests.servers.ports import HOST
 from tests.servers.redis import Option, RedisServer, query, start_all
+from tests.servers.scope import Scoped
 
 MASTER_NAME = "mymaster"
 QUICK = {

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from holdfast.backends.redis.aio import AioWire
 from holdfast.backends.redis.ear import MISSED, KeeperWire, complain, unconfirmed
 from holdfast.backends.redis.replies import read_notice
+from holdfast.backends.redis.switchboard import Switchboard
 from holdfast.backends.waking import Waker
 from holdfast.rules.messages import Notice
 
@@ -16,21 +16,20 @@ class AioEar:
 
     def __init__(
         self,
-        wire: AioWire,
+        lines: Switchboard,
         keeper: KeeperWire,
         address: str,
         shown: str,
         deliver: Callable[[Notice], None],
     ) -> None:
         self.address = address
-        self._wire = wire
         self._keeper = keeper
         self._shown = shown
         self._deliver = deliver
         self._waker = Waker()
-        wire.hear = self._hear
-        wire.deaf = self._was_deaf
-        wire.start_listening(address)
+        lines.hear = self._hear
+        lines.deaf = self._was_deaf
+        lines.start_listening(address)
 
     def listen(self, until: float) -> Sequence[Notice]:
         """Block until woken or until ``until``."""
@@ -53,7 +52,7 @@ class AioEar:
     def _hear(self, payload: bytes) -> None:
         notice = read_notice(self.address, payload)
         if notice is not None:
-            self._deliver(unconfirmed(notice) if self._wire.waits_for_replicas else notice)
+            self._deliver(unconfirmed(notice) if self._keeper.waits_for_replicas else notice)
 
     def _was_deaf(self, refusal: str) -> None:
         if refusal:

@@ -60,7 +60,7 @@ class RedisBackend:
         if loop is not None:
             from holdfast.backends.redis.aio_ear import AioEar
 
-            return AioEar(loop, keeper, channel, self._office.shown, deliver)
+            return AioEar(loop.lines, keeper, channel, self._office.shown, deliver)
         return KeeperEar(keeper, channel)
 
 

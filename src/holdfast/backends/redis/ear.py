@@ -39,6 +39,7 @@ class KeeperWire(SyncWire):
 
     def __init__(self, office: Office) -> None:
         super().__init__(office)
+        self.waits_for_replicas = bool(office.target.replicas)
         self.channel = ""  # what to subscribe to, once there is an ear
         self.listening: dict[Where, Link] = {}
         self.hears_all = False  # on every server that there is
@@ -102,8 +103,8 @@ class KeeperWire(SyncWire):
             if len(push) == 3 and push[0] == b"message":  # noqa: PLR2004 - kind, channel, payload
                 notice = read_notice(self.channel, push[2])
                 if notice is not None:
-                    waits = self._office.target.replicas
-                    self.pending.append(unconfirmed(notice) if waits else notice)
+                    known = unconfirmed(notice) if self.waits_for_replicas else notice
+                    self.pending.append(known)
 
     def drop(self, link: Link) -> None:
         """Throw a broken inbox away."""

@@ -16,10 +16,11 @@ from hiredis import HiredisError, PushNotification, Reader
 
 from holdfast import clock
 from holdfast.backends.redis import faults
-from holdfast.backends.redis.link import NOTHING_YET
+from holdfast.backends.redis.link import LOADING, NOTHING_YET
 from holdfast.backends.redis.target import Where
 
 BUFFER = 65_536
+RECENTLY = 1.0
 SILENCE = 1.0
 """A server that owes a reply and has said nothing for so long is given up."""
 
@@ -49,6 +50,7 @@ class Line(asyncio.BufferedProtocol):
         self._outgoing: list[bytes] = []
         self._look_at = inf
         self._timer: asyncio.TimerHandle | None = None
+        self._told: dict[bytes, float] = {}
         self._heard_at = clock.now()
         self.broken = ""
 
@@ -65,6 +67,16 @@ class Line(asyncio.BufferedProtocol):
         if deadline < self._look_at:
             self._watch(deadline)
         return future
+
+    def was_told(self, command: bytes) -> bool:
+        """Whether somebody sent this very command a moment ago: then it need not be said again."""
+        if not command.startswith(LOADING):
+            return False
+        now = clock.now()
+        if self._told.get(command, -inf) > now - RECENTLY:
+            return True
+        self._told[command] = now
+        return False
 
     def close(self, reason: str = "this client is closed") -> None:
         """Hang up at once."""

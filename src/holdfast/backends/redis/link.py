@@ -29,6 +29,9 @@ CONNECT_LIMIT = 3.0
 CHUNK = 16_384
 SHORTEST = 0.001
 NOTHING_YET = object()
+LOADING = b"*3\r\n$6\r\nSCRIPT"
+"""How the command begins that makes a script known."""
+
 
 KEEPALIVE = (("TCP_KEEPIDLE", 3), ("TCP_KEEPINTVL", 1), ("TCP_KEEPCNT", 3))
 """A peer that vanished without a word is noticed in about six seconds, also by who only listens."""

@@ -12,7 +12,7 @@ from typing import Any
 
 from holdfast import clock
 from holdfast.backends.redis import faults, listing
-from holdfast.backends.redis.link import Link, open_link
+from holdfast.backends.redis.link import LOADING, Link, open_link
 from holdfast.backends.redis.office import ROUNDS, Answer, Office, Resend, Sorter
 from holdfast.backends.redis.replies import read
 from holdfast.backends.redis.requests import Letter, command
@@ -22,6 +22,9 @@ from holdfast.rules.messages import ListNames, NameRequest, Renew, Reply, Reques
 
 IDLE_FOR = 10.0
 """A connection that nobody needed for so long is closed, down to the last one."""
+
+MOST_IDLE = 16
+"""So many connections are kept for the next callers; what a storm of threads needed is not."""
 
 LOOK_AFTER = 0.2
 """A connection that rested for longer is looked at before it is trusted."""
@@ -57,6 +60,8 @@ class SyncWire:
             done = self._office.read(letter, raw, link.where)
             if not isinstance(done, Resend):
                 return _or_raise(done[0])
+            again = [(letter, done.where or link.where, done.before)]
+            return _or_raise(self._deliver(again, 1, deadline)[0])
         if isinstance(request, ListNames):
             return self._list(request, deadline)
         return _or_raise(self._carry_out([request], deadline)[0])
@@ -82,8 +87,11 @@ class SyncWire:
     # One exchange with every server concerned
 
     def _carry_out(self, requests: Sequence[Request], deadline: float) -> list[Answer]:
-        sorter = Sorter(len(requests))
-        errands = self._errands(requests, deadline)
+        return self._deliver(self._errands(requests, deadline), len(requests), deadline)
+
+    def _deliver(self, errands: list[Errand], count: int, deadline: float) -> list[Answer]:
+        """Send letters until each is answered; redirections and lost scripts are followed."""
+        sorter = Sorter(count)
         for _ in range(ROUNDS):
             again: list[Errand] = []
             lent = self._send(errands, deadline, sorter)
@@ -120,7 +128,8 @@ class SyncWire:
         for errand in errands:
             by_server.setdefault(errand[1], []).append(errand)
         lent: list[tuple[Link, list[Errand]]] = []
-        for where, group in by_server.items():
+        for where, asked in by_server.items():
+            group = _said_once(asked)
             data = b"".join(before + letter.data for letter, _, before in group)
             if any(office.needs_replicas(letter) for letter, _, _ in group):
                 data += office.wait_command(deadline)
@@ -221,7 +230,9 @@ class SyncWire:
         links.append(link)
         if self._closed:
             self.close()
-        elif len(links) > 1 and links[0].used_at < link.used_at - IDLE_FOR:
+        elif len(links) > MOST_IDLE or (
+            len(links) > 1 and links[0].used_at < link.used_at - IDLE_FOR
+        ):
             with suppress(IndexError):  # another thread was quicker
                 links.pop(0).close()
 
@@ -292,6 +303,17 @@ class SyncWire:
             raise
         self._give_back(link)
         return reply
+
+
+def _said_once(group: list[Errand]) -> list[Errand]:
+    """Load each script once, however many letters call it."""
+    said: set[bytes] = set()
+    kept: list[Errand] = []
+    for letter, where, before in group:
+        again = before in said and before.startswith(LOADING)
+        kept.append((letter, where, b"" if again else before))
+        said.add(before)
+    return kept
 
 
 def _or_raise(answer: Answer) -> Reply:

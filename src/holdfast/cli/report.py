@@ -17,9 +17,13 @@ from holdfast.values import Json, printable
 def say(text: str) -> None:
     """Write one line to stderr. A terminal that is gone must not end the work that goes on."""
     line = printable(" ".join(text.split()))
-    with contextlib.suppress(OSError, ValueError):
+    try:
         sys.stderr.write(f"holdfast: {line}\n")
         sys.stderr.flush()
+    except (OSError, ValueError):
+        # What is left in the buffer would be tried again at the exit, and change its code.
+        with contextlib.suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 
 class NobodyReads(Exception):

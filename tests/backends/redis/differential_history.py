@@ -147,7 +147,7 @@ def _claim(stage: Stage, move: Move, claim_id: str) -> Claim:
         detached=move.odd,
     )
     client = f"client{move.client}"
-    inbox = "" if move.which == 10 else stage.inbox(client)
+    inbox = "" if move.which == 10 else stage.inbox(client) + "?" * (move.which == 9)
     newest = max(stage.record(move.name).last_token, round(stage.now * 1_000_000))
     seen = newest + 7 if move.which == 11 else 0
     holder = Holder(client, "höst", move.client, 'a "label"' if move.odd else "")

@@ -73,28 +73,35 @@ class Stage(ServerSide):
         return got
 
     def doubtful(self, name: str) -> set[str]:
-        """Name the ids that the rule has forgotten, or may forget in the next step."""
+        """Name the ids that the rule has forgotten, or forgets in the next step."""
         if name not in self.stored:
             return set()
         record = self.record(name)
-        sure = tombstones.KEPT - len(record.grants) - len(record.queue)
-        newest = list(self._remembered(name))[-sure:] if sure > 0 else []
-        return self._living(self.stored[name].graves).keys() - set(newest)
+        ends = [(one.claim_id, one.ends_at) for one in record.grants]
+        ends += [(one.claim_id, one.patience_until) for one in record.queue]
+        lapsing = [claim_id for claim_id, until in ends if until <= self.now]
+        sure = [*self._remembered(name), *lapsing][-tombstones.KEPT :]
+        return {*self._living(self.stored[name].graves), *lapsing} - set(sure)
 
     def _by_the_rule(self, requests: list[NameRequest]) -> tuple[list[Reply], list[Notice]]:
         expected: list[Reply] = []
         told: list[Notice] = []
         for request in requests:
             self._note(request)
-            closed = self._inboxes - self.listening - {""}
+            closed = self._closed()
             before, mint = self.record(request.name), round(self.now * 1_000_000)
             after, reply, notices = step(before, request, self.now, mint, closed)
             self._records[request.name] = after
             expected.append(reply)
-            told.extend(notices)
+            told.extend(one._replace(inbox=one.inbox.removesuffix("?")) for one in notices)
             deaf = f", closed {closed}" if closed else ""
             self._story.append(f"{self.now}{deaf}: {request}\n    -> {reply}")
         return expected, told
+
+    def _closed(self) -> set[str]:
+        """Name the inboxes that are known to be closed; a question mark says "not known yet"."""
+        known = {inbox for inbox in self._inboxes if inbox and not inbox.endswith("?")}
+        return known - self.listening
 
     def _note(self, request: NameRequest) -> None:
         """Remember the inboxes that there are and the longest life that was asked for."""

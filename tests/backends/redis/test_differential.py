@@ -19,7 +19,7 @@ from tests.servers.shared import shared_server
 pytestmark = pytest.mark.timeout(300)
 
 EXAMPLES = 350
-SOAK_EXAMPLES = 5_000
+SOAK_EXAMPLES = 2_000
 SOAK_LONGEST = 200
 
 THEMES: tuple[Theme, ...] = ("lock", "rwlock", "semaphore", "mixed")

@@ -22,10 +22,11 @@ from holdfast.rules.messages import (
     Renewed,
     Reply,
     Seen,
+    Waiting,
     Want,
 )
 from holdfast.values import Holder
-from tests.backends.redis.differential_claims import NAME, claim_id_of
+from tests.backends.redis.differential_claims import NAME, claim_id_of, claim_of
 from tests.backends.redis.differential_record import DUMP, stored
 from tests.backends.redis.differential_server import ServerSide
 from tests.servers.shared import SharedServer
@@ -115,6 +116,30 @@ def test_a_queue_heals_when_a_key_is_evicted(
         seen = side.ask(Look(NAME))
         assert isinstance(seen, Seen)
         assert not seen.locks[0].queue
+
+
+def test_who_joins_after_the_record_was_evicted_keeps_its_place(redis_server: SharedServer) -> None:
+    """What is left of the old queue is swept away before the new one begins, not with it."""
+    with ServerSide(redis_server) as side:
+        for number in range(4):
+            side.ask(claim_of(side, number, patience=3.0))
+        side.line.ask("DEL", side.post.keys.of(NAME).all[0])
+        side.ask(claim_of(side, 4))
+        assert isinstance(side.ask(claim_of(side, 5, patience=3.0)), Waiting)
+        reply = side.ask(Renew(NAME, (Item(claim_id_of(5), 0, 10.0, 3.0),)))
+        assert isinstance(reply, Renewed)
+        assert isinstance(reply.answers[0], Waiting)
+
+
+def test_tombstones_end_though_their_key_was_evicted(redis_server: SharedServer) -> None:
+    """Neither the quick nor the long way of a release begins a text that would stay for ever."""
+    with ServerSide(redis_server) as side:
+        for number, patience in enumerate((0.0, 0.0, 0.0, 3.0)):
+            side.ask(claim_of(side, number))
+            side.ask(claim_of(side, 10 + number, patience=patience))
+            side.line.ask("DEL", side.post.keys.of(NAME).all[1])
+            side.ask(Release(NAME, claim_id_of(number)))
+            assert _without_end(side) == []
 
 
 def _without_end(side: ServerSide) -> list[bytes]:

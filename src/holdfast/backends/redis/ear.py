@@ -106,6 +106,10 @@ class KeeperWire(SyncWire):
                     known = unconfirmed(notice) if self.waits_for_replicas else notice
                     self.pending.append(known)
 
+    def is_listening(self) -> bool:
+        """Whether every server has an open inbox: a call that failed may just have closed one."""
+        return self.hears_all and all(one.fileno() >= 0 for one in tuple(self.listening.values()))
+
     def drop(self, link: Link) -> None:
         """Throw a broken inbox away."""
         self.listening.pop(link.where, None)
@@ -168,7 +172,7 @@ class Ear:
     def address(self) -> str:
         """The channel; with a question mark while nobody listens there yet, so nobody is sure."""
         wire = self._wire
-        return wire.channel if wire.hears_all or not wire.channel else f"{wire.channel}?"
+        return wire.channel if wire.is_listening() or not wire.channel else f"{wire.channel}?"
 
     def listen(self, until: float) -> Sequence[Notice]:
         """Block until something is heard, until woken, or until ``until``."""

@@ -16,6 +16,7 @@ from holdfast.api.lease import AsyncLease, Lease
 from holdfast.api.place import caller
 from holdfast.errors import LockBusy, Misuse
 from holdfast.flows.acquire import acquire
+from holdfast.flows.book import LeaseState
 from holdfast.flows.inspect import show
 from holdfast.flows.lose import lost_error
 from holdfast.flows.order import Order
@@ -53,15 +54,19 @@ class _LockFace:
             return self._order
         return self._order.with_wait(checked_wait(wait))
 
-    def _push(self, entry: object) -> None:
-        owner = self._engine.session.runtime.owner()
-        self._entered.setdefault(owner, []).append(entry)
+    def _push(self, owner: object, entry: object) -> None:
+        entries = self._entered.get(owner)
+        if entries is None:
+            self._entered[owner] = [entry]
+        else:
+            entries.append(entry)
 
     def _pop(self) -> Any:
+        entered = self._entered
         owner = self._engine.session.runtime.owner()
-        if owner not in self._entered and len(self._entered) == 1:
-            (owner,) = self._entered  # entered here and left there, as some frameworks do
-        entries = self._entered.get(owner)
+        if owner not in entered and len(entered) == 1:
+            (owner,) = entered  # entered here and left there, as some frameworks do
+        entries = entered.get(owner)
         if not entries:
             raise Misuse(
                 f"{self.name!r} is left by a thread or task that has not entered it; use acquire()"
@@ -69,7 +74,7 @@ class _LockFace:
             )
         entry = entries.pop()
         if not entries:
-            del self._entered[owner]
+            del entered[owner]
         return entry
 
     def __repr__(self) -> str:
@@ -113,13 +118,14 @@ class Lock(_LockFace):
 
     def __enter__(self) -> Lease:
         lease = self.acquire()
+        state = lease._state  # noqa: SLF001 - the lease is ours
         stop: ThreadStop | None = None
         if self._on_loss == "stop":
             from holdfast.runtimes.stop import ThreadStop
 
-            stop = ThreadStop(self._engine.session, lease._state)  # noqa: SLF001 - the lease is ours
+            stop = ThreadStop(self._engine.session, state)
             lease.on_lost(stop.fire)
-        self._push((lease, stop))
+        self._push(state.owner, (lease, stop))
         return lease
 
     def __exit__(
@@ -160,7 +166,9 @@ class AsyncLock(_LockFace):
 
     async def acquire(self, wait: Given | None = UNSET) -> AsyncLease:
         """Hold the name, or raise ``LockBusy`` when ``wait`` is over."""
-        state = await acquire(self._engine.session, self._ordered(wait), caller())
+        return self._lease_of(await acquire(self._engine.session, self._ordered(wait), caller()))
+
+    def _lease_of(self, state: LeaseState) -> AsyncLease:
         if state.count > 1 and isinstance(face := state.face and state.face(), AsyncLease):
             return face
         return AsyncLease(self._client, self._engine, state, self._on_loss)
@@ -181,14 +189,15 @@ class AsyncLock(_LockFace):
         return await show(self._engine.session, self.name)
 
     async def __aenter__(self) -> AsyncLease:
-        lease = await self.acquire()
+        state = await acquire(self._engine.session, self._order, caller())
+        lease = self._lease_of(state)
         stop: TaskStop | None = None
         if self._on_loss == "stop":
             from holdfast.runtimes.stop import TaskStop
 
-            stop = TaskStop()
+            stop = TaskStop(state.owner)
             lease.on_lost(stop.fire)
-        self._push((lease, stop))
+        self._push(state.owner, (lease, stop))
         return lease
 
     async def __aexit__(

@@ -17,7 +17,7 @@ from holdfast.flows.book import Confirmed, Handed, LeaseState, Outcome, Ticket
 from holdfast.flows.lose import disown
 from holdfast.flows.order import Order
 from holdfast.flows.release import withdraw
-from holdfast.flows.session import Session, ask_until
+from holdfast.flows.session import Session, ask_again, ask_until
 from holdfast.observe import events
 from holdfast.rules import lease as rule
 from holdfast.rules.messages import (
@@ -29,6 +29,7 @@ from holdfast.rules.messages import (
     Refused,
     Renew,
     Renewed,
+    Reply,
     Waiting,
     Withdraw,
 )
@@ -41,11 +42,21 @@ LONG_WAIT = 10.0
 
 
 class _Trip:
-    """How long this call may take, on the caller's clock."""
+    """Who calls, and how long it may take on the caller's clock."""
 
-    __slots__ = ("answer_by", "give_up_at", "started_at")
+    __slots__ = ("answer_by", "curious", "give_up_at", "owner", "started_at")
 
-    def __init__(self, started_at: float, wait: float | None, call_limit: float) -> None:
+    def __init__(
+        self,
+        started_at: float,
+        wait: float | None,
+        call_limit: float,
+        owner: object,
+        *,
+        curious: bool,
+    ) -> None:
+        self.owner = owner
+        self.curious = curious  # whether the everyday events are wanted
         self.started_at = started_at
         self.give_up_at = inf if wait is None else started_at + wait
         self.answer_by = started_at + call_limit  # until the backend has answered once
@@ -56,14 +67,16 @@ async def acquire(session: Session, order: Order, place: tuple[str, int]) -> Lea
     session.refuse_if_closed()
     runtime = session.runtime
     started_at = runtime.now()
-    mine = session.book.owned.get((order.name, runtime.owner()))
+    owner = runtime.owner()
+    mine = session.book.owned.get((order.name, owner))
     if mine is not None and mine.holds(started_at):
         again = _again(order, mine)
         if again is not None:
             return again
-    if session.hub.curious:
+    curious = session.hub.curious
+    if curious:
         session.hub.tell(events.Claimed(order.name, order.wait))
-    trip = _Trip(started_at, order.wait, session.call_limit)
+    trip = _Trip(started_at, order.wait, session.call_limit, owner, curious=curious)
     while True:
         state = await _attempt(session, order, trip, place)
         if state is not None:
@@ -87,49 +100,65 @@ async def _attempt(
     session: Session, order: Order, trip: _Trip, place: tuple[str, int]
 ) -> LeaseState | None:
     """Make one claim and see it through; ``None`` if it ended before its body could start."""
+    runtime, book = session.runtime, session.book
+    name, want = order.name, order.want
     claim_id = session.new_id()
-    ticket = Ticket(order.name, claim_id, order.want.ttl)
-    session.book.tickets[claim_id] = ticket  # before asking: the notice may be first
+    ticket = Ticket(name, claim_id, want.ttl)
+    book.tickets[claim_id] = ticket  # before asking: the notice may be first
     try:
-        outcome = await _ask(session, order, ticket, trip)
+        patience = 0.0 if order.wait == 0 else rule.PATIENCE
+        seen = book.seen_token(name)
+        inbox = session.keeper.inbox()
+        claim = Claim(name, claim_id, want, session.holder, inbox, patience, seen)
+        asked_at = runtime.now()
+        try:
+            reply = await session.wire.ask(
+                claim, min(trip.answer_by, asked_at + session.call_limit)
+            )
+        except BackendUnavailable as error:
+            reply, asked_at = await ask_again(session, claim, trip.answer_by, error, ticket)
+        trip.answer_by = trip.give_up_at  # the backend has answered once: now only ``wait`` counts
+        if type(reply) is Granted:
+            deadline = rule.deadline(asked_at, reply.remaining)
+            if runtime.now() < deadline:  # most calls end here
+                return _begin(session, order, reply, deadline, place, trip, None)
+        outcome = _heard(session, order, ticket, trip, reply, asked_at)
         if outcome is None:
             outcome = await _wait_in_line(session, ticket, trip)
         if outcome is None:
             raise await _gave_up(session, order, ticket, trip)
         return await _take(session, order, ticket, outcome, trip, place)
-    except (LockBusy, Misuse):
-        if ticket.doubtful:  # the answer was to a second copy; the first must not come to life
-            _leave_withdrawal(session, order, claim_id)
-        raise
-    except BackendUnavailable as error:
-        if error.outcome == "unknown":
-            _leave_withdrawal(session, order, claim_id)
-        raise
-    except BaseException:  # cancelled or interrupted, at whatever point
-        state = session.book.leases.pop(claim_id, None)
-        if state is not None:
-            disown(session, state)
-        ttl = order.want.ttl
-        await session.runtime.finish(withdraw(session, order.name, claim_id, ttl))
+    except BaseException as error:
+        await _leave_nothing(session, order, ticket, error)
         raise
     finally:
-        session.book.tickets.pop(claim_id, None)
+        book.tickets.pop(claim_id, None)
 
 
-async def _ask(session: Session, order: Order, ticket: Ticket, trip: _Trip) -> Outcome | None:
-    """Send the claim; ``None`` means that it waits in the queue now."""
-    patience = 0.0 if order.wait == 0 else rule.PATIENCE
-    claim = Claim(
-        order.name,
-        ticket.claim_id,
-        order.want,
-        session.holder,
-        session.keeper.inbox(),
-        patience,
-        session.book.seen_token(order.name),
-    )
-    reply, asked_at = await ask_until(session, claim, trip.answer_by, ticket)
-    trip.answer_by = trip.give_up_at  # the backend has answered once: now only ``wait`` counts
+async def _leave_nothing(
+    session: Session, order: Order, ticket: Ticket, error: BaseException
+) -> None:
+    """See to it that nothing is left of a claim that failed with ``error``."""
+    match error:
+        case LockBusy() | Misuse():  # if there was a second copy, that one was answered
+            to_be_withdrawn = ticket.doubtful
+        case BackendUnavailable():
+            to_be_withdrawn = error.outcome == "unknown"
+        case _:  # cancelled or interrupted, at whatever point
+            state = session.book.leases.pop(ticket.claim_id, None)
+            if state is not None:
+                disown(session, state)
+            going = withdraw(session, order.name, ticket.claim_id, order.want.ttl)
+            await session.runtime.finish(going)
+            return
+    if to_be_withdrawn:
+        _leave_withdrawal(session, order, ticket.claim_id)
+
+
+def _heard(
+    session: Session, order: Order, ticket: Ticket, trip: _Trip, reply: Reply, asked_at: float
+) -> Outcome | None:
+    """Understand the reply to a claim; ``None`` means that it waits in the queue now."""
     match reply:
         case Granted():
             return Confirmed(reply, asked_at)
@@ -258,7 +287,7 @@ def _begin(
         started_at=now,
         stop_at=stop_at,
         push=runtime.push(),
-        owner=runtime.owner(),
+        owner=trip.owner,
         place=place,
     )
     book.see_token(order.name, granted.token)
@@ -269,6 +298,6 @@ def _begin(
         due_at = min(state.renew_at, state.deadline)
         book.pace = min(book.pace, due_at - now)
         session.due(due_at)
-    if session.hub.curious:
+    if trip.curious:
         session.hub.tell(events.Granted(order.name, state.token, now - trip.started_at))
     return state

@@ -23,32 +23,12 @@ REMEMBERED = 10_000
 class LeaseState:
     """One lease that this client was granted. ``Lease`` is its public face."""
 
-    __slots__ = (
-        "__weakref__",
-        "at_limit",
-        "claim_id",
-        "complained",
-        "count",
-        "deadline",
-        "face",
-        "granted_at",
-        "listeners",
-        "loss",
-        "name",
-        "owner",
-        "place",
-        "push",
-        "released",
-        "renew_at",
-        "slots",
-        "started_at",
-        "stop_at",
-        "token",
-        "ttl",
-        "want",
-        "wants_renewal",
-        "watchers",
-    )
+    # What is the same for every lease at its beginning is set only when it changes.
+    count = 1
+    face: Callable[[], object] | None = None  # a weak reference to the public lease
+    loss = ""
+    complained = False  # whether a caller was told of the loss by an error
+    released = False
 
     def __init__(
         self,
@@ -81,11 +61,6 @@ class LeaseState:
         self.push = push
         self.owner = owner
         self.place = place
-        self.count = 1
-        self.face: Callable[[], object] | None = None  # a weak reference to the public lease
-        self.loss = ""
-        self.complained = False  # whether a caller was told of the loss by an error
-        self.released = False
         self.listeners: list[Callable[[], object]] = []  # each is called once, on loss
         self.watchers: list[Bell] = []  # rung when the lease ends, in whatever way
 
@@ -129,30 +104,19 @@ Outcome = Handed | Confirmed | Ended
 class Ticket:
     """One claim that is on its way or waits."""
 
-    __slots__ = (
-        "bell",
-        "claim_id",
-        "confirmed_at",
-        "doubtful",
-        "holders",
-        "name",
-        "outcome",
-        "renew_at",
-        "retry_at",
-        "ttl",
-    )
+    # What is the same for every claim at its beginning is set only when it changes.
+    bell: Bell | None = None
+    outcome: Outcome | None = None
+    confirmed_at = -inf  # send time of the last question answered "still waiting"
+    renew_at = inf  # not the keeper's business until the claim is known to be queued
+    retry_at = inf
+    holders: tuple[Tenure, ...] = ()
+    doubtful = False  # a copy of the claim may still be under way
 
     def __init__(self, name: str, claim_id: str, ttl: float) -> None:
         self.name = name
         self.claim_id = claim_id
         self.ttl = ttl
-        self.bell: Bell | None = None
-        self.outcome: Outcome | None = None
-        self.confirmed_at = -inf  # send time of the last question answered "still waiting"
-        self.renew_at = inf  # not the keeper's business until the claim is known to be queued
-        self.retry_at = inf
-        self.holders: tuple[Tenure, ...] = ()
-        self.doubtful = False  # a copy of the claim may still be under way
 
     def settle(self, outcome: Outcome) -> None:
         """Put the outcome down, then ring: the waiter looks after it has hung up its bell."""
@@ -190,10 +154,11 @@ class Book:
 
     def see_token(self, name: str, token: int) -> None:
         """Remember a token; the names not seen for longest are forgotten first."""
-        known = self._tokens.pop(name, 0)
-        self._tokens[name] = max(known, token)
-        if len(self._tokens) > REMEMBERED:
-            self._tokens.pop(next(iter(self._tokens)), None)
+        tokens = self._tokens
+        known = tokens.pop(name, 0)
+        tokens[name] = token if token > known else known  # noqa: FURB136 - max() costs a call
+        if len(tokens) > REMEMBERED:
+            tokens.pop(next(iter(tokens)), None)
 
     def may_say(self, name: str, now: float, every: float) -> bool:
         """Whether a long wait for ``name`` is worth a word: a thousand waiters have but one."""

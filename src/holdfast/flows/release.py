@@ -9,7 +9,7 @@ from __future__ import annotations
 from holdfast.errors import BackendUnavailable
 from holdfast.flows.book import LeaseState
 from holdfast.flows.lose import disown, lose
-from holdfast.flows.session import Session, ask_until
+from holdfast.flows.session import Session, ask_again, ask_until
 from holdfast.observe import events
 from holdfast.rules.lease import PATIENCE
 from holdfast.rules.messages import Ended, Release, Reply, Withdraw
@@ -31,9 +31,18 @@ async def release(session: Session, state: LeaseState) -> None:
         return
     try:
         state.released = True  # first, so that nobody believes while the release is under way
-        if session.book.leases.pop(state.claim_id, None) is not None:
-            _let_go(session, state)
-            await _tell_backend(session, state, now)
+        if session.book.leases.pop(state.claim_id, None) is None:
+            return
+        _let_go(session, state)
+        request = Release(state.name, state.claim_id)
+        limit = now + session.call_limit
+        try:
+            reply = await session.wire.ask(request, limit)
+        except BackendUnavailable as error:
+            reply, _ = await ask_again(session, request, limit, error)
+        _judge(session, state, reply, now - state.started_at)
+    except BackendUnavailable as error:
+        _unconfirmed(session, state, request, error, now - state.started_at)
     except BaseException:  # cancelled or interrupted: the keeper says it again, to be sure
         session.leave(Release(state.name, state.claim_id), state.deadline)
         raise
@@ -42,19 +51,9 @@ async def release(session: Session, state: LeaseState) -> None:
 def _let_go(session: Session, state: LeaseState) -> None:
     state.released = True
     disown(session, state)
-    for bell in tuple(state.watchers):
-        bell.ring()
-
-
-async def _tell_backend(session: Session, state: LeaseState, now: float) -> None:
-    request = Release(state.name, state.claim_id)
-    held_for = now - state.started_at
-    try:
-        reply, _ = await ask_until(session, request, now + session.call_limit)
-    except BackendUnavailable as error:
-        _unconfirmed(session, state, request, error, held_for)
-    else:
-        _judge(session, state, reply, held_for)
+    if state.watchers:
+        for bell in tuple(state.watchers):
+            bell.ring()
 
 
 def _unconfirmed(

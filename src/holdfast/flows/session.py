@@ -96,10 +96,24 @@ class Session:
             raise Misuse("this client is closed; make a new one, or keep it open for longer")
 
 
-async def ask_until(
-    session: Session, request: Request, deadline: float, ticket: Ticket | None = None
+async def ask_until(session: Session, request: Request, deadline: float) -> tuple[Reply, float]:
+    """Ask, and ask again until ``deadline``; give the reply and the send time it belongs to."""
+    asked_at = session.runtime.now()
+    try:
+        reply = await session.wire.ask(request, min(deadline, asked_at + session.call_limit))
+    except BackendUnavailable as error:
+        return await ask_again(session, request, deadline, error)
+    return reply, asked_at
+
+
+async def ask_again(
+    session: Session,
+    request: Request,
+    deadline: float,
+    error: BackendUnavailable,
+    ticket: Ticket | None = None,
 ) -> tuple[Reply, float]:
-    """Ask, and ask again until ``deadline``; give the reply and the send time it belongs to.
+    """Go on asking after ``error``, the failure of the first try.
 
     Every request is idempotent, so a reply that never came is simply asked for again. Once an
     outcome was unknown it stays so: a later failure to ask says nothing about the first try, and
@@ -109,17 +123,18 @@ async def ask_until(
     attempt = 0
     outcome = "none"
     while True:
+        outcome = error.outcome = error.outcome if outcome == "none" else outcome
+        if ticket is not None and outcome == "unknown":
+            ticket.doubtful = True
+        pause = backoff.pause(attempt, runtime.dice())
+        if not error.transient or runtime.now() + pause >= deadline:
+            raise error
+        attempt += 1
+        await runtime.sleep(pause)
         asked_at = runtime.now()
         try:
             reply = await session.wire.ask(request, min(deadline, asked_at + session.call_limit))
-        except BackendUnavailable as error:
-            outcome = error.outcome = error.outcome if outcome == "none" else outcome
-            if ticket is not None and outcome == "unknown":
-                ticket.doubtful = True
-            pause = backoff.pause(attempt, runtime.dice())
-            if not error.transient or runtime.now() + pause >= deadline:
-                raise
-            attempt += 1
-            await runtime.sleep(pause)
+        except BackendUnavailable as next_error:
+            error = next_error
         else:
             return reply, asked_at

@@ -61,6 +61,10 @@ class LoopBell:
             self._future.set_result(None)
 
 
+def _nowhere(callback: Callable[[], object]) -> None:
+    raise RuntimeError(f"no loop has run yet that could call {callback!r}")
+
+
 class AioRuntime:
     """Time and waiting for tasks. The owner is the task: a child task is another owner."""
 
@@ -69,6 +73,7 @@ class AioRuntime:
 
     def __init__(self) -> None:
         self._finishing: set[asyncio.Task[Any]] = set()
+        self._push: tuple[asyncio.AbstractEventLoop | None, Push] = (None, _nowhere)
 
     def dice(self) -> float:
         """Throw the dice."""
@@ -81,6 +86,9 @@ class AioRuntime:
     def push(self) -> Push:
         """Call back on the loop that is running now."""
         loop = asyncio.get_running_loop()
+        made_for, known = self._push
+        if made_for is loop:
+            return known
 
         def on_loop(callback: Callable[[], object]) -> None:
             try:
@@ -88,6 +96,7 @@ class AioRuntime:
             except RuntimeError:  # the loop is closed: nobody is left to be told
                 return
 
+        self._push = (loop, on_loop)
         return on_loop
 
     async def sleep(self, seconds: float) -> None:

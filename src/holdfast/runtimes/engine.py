@@ -25,7 +25,7 @@ from holdfast.values import Holder
 EXIT_LIMIT = 2.0
 """How long the interpreter's exit is held up for giving leases back."""
 
-DRAWN = 64
+DRAWN = 256
 """How many claim ids are drawn at a time."""
 
 _engines: weakref.WeakSet[Engine] = weakref.WeakSet()
@@ -147,7 +147,7 @@ def _new_id() -> str:
         return _secrets.pop()
     except IndexError:  # also when another thread took the last one
         drawn = b2a_base64(os.urandom(12 * DRAWN), newline=False).decode()
-        _secrets.extend(drawn[at : at + 16] for at in range(16, len(drawn), 16))
+        _secrets.extend([drawn[at : at + 16] for at in range(16, len(drawn), 16)])
         return drawn[:16]
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import ctypes
 import threading
+from typing import Any
 
 from holdfast.errors import LockLost
 from holdfast.flows.book import LeaseState
@@ -60,8 +61,9 @@ def _thrown(told: LockLost) -> type[LockLost]:
 class TaskStop:
     """Cancels the holding task, and knows afterwards whether anybody else cancelled it too."""
 
-    def __init__(self) -> None:
-        task = asyncio.current_task()
+    __slots__ = ("_cancelling", "_inside", "_task", "fired")
+
+    def __init__(self, task: Any) -> None:
         if task is None:
             raise RuntimeError("an async lock can only be held by a task")
         self._task = task

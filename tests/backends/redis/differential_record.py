@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import struct
 from typing import Any, NamedTuple
 
+from holdfast.backends.redis.requests import BETWEEN, KINDS
 from holdfast.rules.holding import Grant, Record, Waiter
 from holdfast.rules.messages import Ending, Want
-from holdfast.values import Holder
+from holdfast.values import Holder, Kind
 
 DUMP = """
 local stored = redis.call('GET', KEYS[1])
@@ -20,13 +22,17 @@ for i = 1, 5 do
     lives[i] = redis.call('PTTL', KEYS[i])
 end
 return {
-    stored and cmsgpack.unpack(stored) or {1, 'lock', 1, 0, 0, 0, 0, {}},
+    stored or '',
     redis.call('GET', KEYS[2]) or '',
     redis.call('ZRANGE', KEYS[3], 0, -1, 'WITHSCORES'),
     redis.call('ZRANGE', KEYS[4], 0, -1, 'WITHSCORES'),
     waiters, lives
 }
 """
+
+_HEAD = struct.Struct("<BBdddddd")
+_NEW = (1, 1, 1, 0, 0, 0, 0, 0)
+"""What a name is that nobody has asked about yet."""
 
 _ENDINGS: dict[str, Ending] = {
     "r": "released",
@@ -52,24 +58,29 @@ class Stored(NamedTuple):
 
 def stored(name: str, raw: list[Any]) -> Stored:
     """Read a dump; its parts have to fit each other."""
-    fields, ended, line, patience, packed, lives = raw
-    form, kind, capacity, token, buried_until, waiting, joins, held = fields
+    data, ended, line, patience, packed, lives = raw
+    head = _HEAD.unpack_from(data) if data else _NEW
+    form, kind, capacity, count, waiting, joins, token, buried_until = map(int, head)
     order, until = _scores(line), _scores(patience)
     waiters = {claim_id.decode(): fields for claim_id, fields in packed}
     assert form == 1
     assert waiting == len(order)
     assert order.keys() == until.keys() == waiters.keys()
     assert all(score <= joins for score in order.values())
-    shape = kind.decode(), capacity
+    shape = KINDS[kind - 1], capacity
     record = Record(
         name,
-        kind.decode(),
-        capacity,
+        *shape,
         token,
-        tuple(_grant(shape, fields) for fields in held),
+        _grants(shape, data, count),
         tuple(_waiter(shape, one, waiters[one], until[one]) for one in order),
     )
     return Stored(record, graves(ended.decode()), buried_until / 1e6, tuple(lives))
+
+
+def lifeless(grants: tuple[Grant, ...]) -> tuple[Grant, ...]:
+    """Give the rule's grants as the server keeps them: each renewal brings its own ttl."""
+    return tuple(grant._replace(want=grant.want._replace(ttl=0.0)) for grant in grants)
 
 
 def graves(text: str) -> tuple[tuple[str, Ending, float], ...]:
@@ -85,27 +96,38 @@ def _scores(raw: list[bytes]) -> dict[str, int]:
     return {raw[i].decode(): int(float(raw[i + 1])) for i in range(0, len(raw), 2)}
 
 
-def _grant(shape: tuple[Any, int], fields: list[Any]) -> Grant:
-    who, inbox, *wanted, claim_id, token, ends, since, slots, broken = fields
-    return Grant(
-        claim_id.decode(),
-        _want(shape, wanted),
-        Holder(*json.loads(who)),
-        inbox.decode(),
-        token,
-        ends / 1e6,
-        since / 1e6,
-        tuple(slots),
-        broken.decode(),
-    )
+def _grants(shape: tuple[Kind, int], data: bytes, count: int) -> tuple[Grant, ...]:
+    """Read the grants that follow the head of a record; nothing may follow them."""
+    at = _HEAD.size
+    found = []
+    for _ in range(count):
+        token, ends, since = struct.unpack_from("<ddd", data, at)
+        claim_id, at = _text(data, at + 24, "<H")
+        (weight,) = struct.unpack_from("<d", data, at)
+        inbox, at = _text(data, at + 8, "<H")
+        about, at = _text(data, at, "<I")
+        slots, at = _text(data, at, "<I")
+        broken, at = _text(data, at, "<I")
+        want, holder = _about(shape, weight, 0.0, about)
+        numbers = tuple(map(int, slots.split(","))) if slots else ()
+        lives = ends / 1e6, since / 1e6
+        found.append(Grant(claim_id, want, holder, inbox, int(token), *lives, numbers, broken))
+    assert at == max(len(data), _HEAD.size)
+    return tuple(found)
 
 
-def _waiter(shape: tuple[Any, int], claim_id: str, fields: list[Any], until: int) -> Waiter:
-    who, inbox, *wanted, seen, joined = fields
-    want, holder = _want(shape, wanted), Holder(*json.loads(who))
+def _text(data: bytes, at: int, size: str) -> tuple[str, int]:
+    (length,) = struct.unpack_from(size, data, at)
+    start = at + struct.calcsize(size)
+    return data[start : start + length].decode(), start + length
+
+
+def _waiter(shape: tuple[Kind, int], claim_id: str, fields: list[Any], until: int) -> Waiter:
+    about, inbox, weight, ttl, seen, joined = fields
+    want, holder = _about(shape, weight, ttl / 1e6, about.decode())
     return Waiter(claim_id, want, holder, inbox.decode(), until / 1e6, seen, joined / 1e6)
 
 
-def _want(shape: tuple[Any, int], fields: list[Any]) -> Want:
-    weight, ttl, metadata, detached = fields
-    return Want(*shape, weight, ttl / 1e6, metadata.decode(), bool(detached))
+def _about(shape: tuple[Kind, int], weight: float, ttl: float, text: str) -> tuple[Want, Holder]:
+    who, _, metadata = text[1:].partition(BETWEEN)
+    return Want(*shape, int(weight), ttl, metadata, text[0] == "1"), Holder(*json.loads(who))

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from holdfast.backends.redis.replies import mark_of
 from holdfast.errors import BackendUnavailable
 from holdfast.rules.messages import (
     Advance,
@@ -52,7 +53,7 @@ def test_the_mark_is_written_once_and_in_every_reply(redis_server: SharedServer)
         renewal = Renew(NAME, (Item(ID, 0, 1.0),))
         requests: list[NameRequest] = [other, Look(NAME), Release("another", ID), renewal]
         raw = side.send([side.post.letter(request) for request in requests])
-        assert [reply[0] for reply in raw] == [MARK] * 4
+        assert [mark_of(reply) for reply in raw] == [MARK] * 4
         written = side.line.ask("GET", side.post.keys.birth)
         assert (int(written[:16]), int(written[16:])) == (MARK, START)
 

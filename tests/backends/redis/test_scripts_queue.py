@@ -131,12 +131,19 @@ def test_more_permits_than_lua_can_unpack_still_make_a_queue(redis_server: Share
 
 
 _COPY_THE_GRANT = """
-local record = cmsgpack.unpack(redis.call('GET', KEYS[1]))
+local head, grant = '<BBdddddd', '<dddI2c0dI2c0I4c0I4c0I4c0'
+local stored = redis.call('GET', KEYS[1])
+local record = {struct.unpack(head, stored)}
+local _, ends, since, id, weight, inbox, about = struct.unpack(grant, stored, record[9])
+record[4] = ARGV[1] + 1
+local parts = {struct.pack(head, unpack(record, 1, 8)) .. string.sub(stored, record[9])}
 for i = 1, ARGV[1] do
-    record[8][i + 1] = {unpack(record[8][1])}
-    record[8][i + 1][7], record[8][i + 1][8], record[8][i + 1][11] = 'copy' .. i, i, {i}
+    local copy, slot = 'copy' .. i, tostring(i)
+    parts[i + 1] = struct.pack(
+        grant, i, ends, since, #copy, copy, weight, #inbox, inbox, #about, about, #slot, slot, 0, ''
+    )
 end
-redis.call('SET', KEYS[1], cmsgpack.pack(record), 'PX', 60000)
+redis.call('SET', KEYS[1], table.concat(parts), 'PX', 60000)
 """
 
 

@@ -12,12 +12,12 @@ from typing import Any
 from holdfast import clock
 from holdfast.backends.redis import faults, listing
 from holdfast.backends.redis.office import ROUNDS, Answer, Office, Resend, Sorter
-from holdfast.backends.redis.replies import read
+from holdfast.backends.redis.replies import read_quick
 from holdfast.backends.redis.requests import Letter
 from holdfast.backends.redis.switchboard import Switchboard
 from holdfast.backends.redis.target import Where
 from holdfast.errors import BackendUnavailable
-from holdfast.rules.messages import ListNames, NameRequest, Renew, Reply, Request
+from holdfast.rules.messages import Claim, ListNames, NameRequest, Release, Reply, Request
 
 Errand = tuple[Letter, Where, bytes]
 """A letter, the server it goes to, and the command that goes before it."""
@@ -28,21 +28,22 @@ class AioWire:
 
     def __init__(self, office: Office) -> None:
         self._office = office
-        self._letter = office.post.letter
+        self._quick = office.post.quick
         self._fixed = office.target.mode == "single" and not office.target.replicas
         self.lines = Switchboard(office)
 
     async def ask(self, request: Request, deadline: float) -> Reply:
         """Carry out one request."""
         office = self._office
-        if self._fixed and not isinstance(request, (ListNames, Renew)):
-            letter = self._letter(request)
-            line = self.lines.ready(office.target.seeds[0])
-            if line is None:
+        if self._fixed and isinstance(request, (Claim, Release)):
+            line = self.lines.last
+            if line is None or not self.lines.ready(line):
                 line = await self.lines.line(office.target.seeds[0], deadline)
-            raw = await line.ask(letter.data, deadline)
-            if type(raw) is list and raw[0] == office.mark:
-                return read(request, raw)
+            raw = await line.ask(self._quick(request), deadline)
+            reply = read_quick(request, raw, office.mark)
+            if reply is not None:
+                return reply
+            letter = office.post.letter(request)
             done = office.read(letter, raw, line.where)
             if not isinstance(done, Resend):
                 return _or_raise(done[0])

@@ -68,8 +68,9 @@ class Office:
         """Read a raw reply: one answer per request, or how to send the letter again."""
         if isinstance(raw, Exception):
             return self._refused(letter, str(raw), where)
-        if raw[0] != self.mark:
-            self._see(raw[0])
+        mark = replies.mark_of(raw)
+        if mark != self.mark:
+            self._see(mark)
         if letter.script.name == "renew":
             return replies.read_renewals(letter.requests, raw)
         try:

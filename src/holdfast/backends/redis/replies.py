@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import struct
 from functools import lru_cache
 from typing import Any
 
 from holdfast.backends.redis import faults
 from holdfast.backends.redis.keys import unescaped
+from holdfast.backends.redis.requests import BETWEEN, KINDS
 from holdfast.errors import BackendUnavailable
 from holdfast.rules.messages import (
     Broke,
@@ -20,6 +22,7 @@ from holdfast.rules.messages import (
     NotHeld,
     Notice,
     Refused,
+    Release,
     Renew,
     Renewed,
     Reply,
@@ -38,14 +41,37 @@ _ENDINGS: dict[bytes, Ending] = {
 }
 _NOBODY: tuple[Tenure, ...] = ()
 
+# The two replies that most calls get are bytes; all others are lists that begin with the mark.
+GRANTED = 1
+_GRANTED = struct.Struct("<Bdddd").unpack_from
+_MARKED = struct.Struct("<Bd").unpack_from
 
-def read(request: NameRequest, raw: list[Any]) -> Reply:
-    """Read the reply to a letter that carried one request; ``raw[0]`` is the birth mark."""
+
+def mark_of(raw: bytes | list[Any]) -> int:
+    """Give the birth mark that every reply carries."""
+    return int(_MARKED(raw)[1]) if isinstance(raw, bytes) else int(raw[0])
+
+
+def read_quick(request: Claim | Release, raw: Any, mark: int) -> Reply | None:
+    """Read what most calls get; ``None`` for anything else, or under another birth mark."""
+    if type(raw) is not bytes:
+        return None
+    if raw[0] == GRANTED:
+        _, marked, token, left, since = _GRANTED(raw)
+        if marked != mark:
+            return None
+        slots = _slots(raw[33:]) if len(raw) > 33 else ()  # noqa: PLR2004 - they come last
+        return Granted(request.claim_id, int(token), left / 1e6, since / 1e6, slots)
+    return Ended(request.claim_id, _ENDINGS[raw[9:]]) if _MARKED(raw)[1] == mark else None
+
+
+def read(request: NameRequest, raw: bytes | list[Any]) -> Reply:
+    """Read the reply to a letter that carried one request."""
+    if isinstance(raw, bytes):
+        reply = read_quick(request, raw, mark_of(raw))  # type: ignore[arg-type]  # all of them have an id
+        assert reply is not None  # noqa: S101 - it is its own mark
+        return reply
     what = raw[1]
-    if what == b"granted":
-        _, _, token, left, since, slots = raw
-        claim_id: str = request.claim_id  # type: ignore[union-attr]  # only claims are granted
-        return Granted(claim_id, token, left / 1e6, since / 1e6, tuple(slots))
     if what == b"ended":
         return Ended(request.claim_id, _ENDINGS[raw[2]], "", _tenures(raw[3]))  # type: ignore[union-attr]
     if what == b"waiting":
@@ -98,7 +124,7 @@ def _answer(
 ) -> Granted | Waiting | Ended:
     what = raw[0]
     if what == b"granted":
-        return Granted(claim_id, raw[1], raw[2] / 1e6, raw[3] / 1e6, tuple(raw[4]))
+        return Granted(claim_id, raw[1], raw[2] / 1e6, raw[3] / 1e6, _slots(raw[4]))
     if what == b"waiting":
         return Waiting(_retry(raw[1]), holders)
     return Ended(claim_id, _ENDINGS[raw[1]], raw[2].decode(), holders)
@@ -118,7 +144,7 @@ def read_notice(inbox: str, payload: bytes) -> Notice | None:
         token=int(token),
         life=int(life) / 1e6,
         granted_at=int(since) / 1e6,
-        slots=tuple(map(int, slots.split(","))) if slots else (),
+        slots=_slots(slots.encode()),
         reason=reason,
     )
 
@@ -132,35 +158,43 @@ def _tenures(raw: list[Any]) -> tuple[Tenure, ...]:
 
 
 def _tenure(raw: list[Any]) -> Tenure:
-    who, token, weight, since, left, metadata, slots, broken, detached = raw
+    about, token, weight, since, left, slots, broken = raw
+    holder, metadata, detached = _about(about)
     return Tenure(
-        holder=_holder(who),
+        holder=holder,
         token=token,
         weight=weight,
         since=since / 1e6,
         expires_in=left / 1e6,
-        metadata=metadata.decode(),
-        slots=tuple(slots),
+        metadata=metadata,
+        slots=_slots(slots),
         broken=broken.decode(),
-        detached=bool(detached),
+        detached=detached,
     )
 
 
 @lru_cache(maxsize=1000)
-def _holder(who: bytes) -> Holder:
-    return Holder(*json.loads(who))
+def _about(about: bytes) -> tuple[Holder, str, bool]:
+    """Read what a client wrote about its claim: who it is, its metadata, whether it is detached."""
+    text = about.decode()
+    who, _, metadata = text[1:].partition(BETWEEN)
+    return Holder(*json.loads(who)), metadata, text[0] == "1"
+
+
+def _slots(text: bytes) -> tuple[int, ...]:
+    return tuple(map(int, text.split(b","))) if text else ()
 
 
 def _seen(name: str, raw: list[Any]) -> LockInfo:
     _, _, kind, capacity, token, held, line = raw
     return LockInfo(
         name=name,
-        kind=kind.decode(),
+        kind=KINDS[kind - 1],
         capacity=capacity,
         token=token,
         holders=_tenures(held),
         queue=tuple(
-            Place(holder=_holder(who), weight=weight, since=since / 1e6)
-            for who, weight, since in line
+            Place(holder=_about(about)[0], weight=weight, since=since / 1e6)
+            for about, weight, since in line
         ),
     )

@@ -7,6 +7,7 @@ server allows it. Spans are microseconds on the way; holders are JSON, which the
 from __future__ import annotations
 
 import json
+import struct
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, TypeAlias
 
@@ -25,7 +26,13 @@ from holdfast.rules.messages import (
     Want,
     Withdraw,
 )
-from holdfast.values import Holder
+from holdfast.values import Holder, Kind
+
+KINDS: tuple[Kind, ...] = ("lock", "rwlock", "semaphore", "lead")
+"""What a name is used as; the scripts count them from one."""
+
+BETWEEN = "\x1f"
+"""Stands between a holder and its metadata: JSON has no such sign."""
 
 BATCH = 1000
 """At most so many claims are renewed by one script: it keeps the server for a few milliseconds."""
@@ -57,26 +64,38 @@ class Post:
         self._birth = () if clustered else (self.keys.birth,)
         self._tails: dict[tuple[Want, Holder, str, float], bytes] = {}
         self._release = self._frame("end", 2)
-        self._claim = self._frame("claim", 11)
+        self._claim = self._frame("claim", 5)
 
     def letter(self, request: NameRequest, held_back: float = 0.0) -> Letter:
         """Write one request; ``held_back`` is what is left of a cluster node's quarantine."""
         if held_back or not isinstance(request, (Claim, Release)):
             return self._seldom(request, held_back)
-        # Put together from parts that were packed before: this is what most calls wait for.
-        called, head, middle = self._claim if isinstance(request, Claim) else self._release
+        called = self._claim[0] if isinstance(request, Claim) else self._release[0]
+        return Letter(self.quick(request), called, (request,))
+
+    def quick(self, request: Claim | Release) -> bytes:
+        """Write what most calls wait for, from parts that were packed before."""
         claim_id = request.claim_id.encode()
-        start = b"%b%b%b$%d\r\n%b\r\n" % (
-            head, self.keys.of(request.name).packed, middle, len(claim_id), claim_id,
+        keys = self.keys.of(request.name).packed
+        if isinstance(request, Release):
+            _, head, middle = self._release
+            return b"%b%b%b$%d\r\n%b\r\n$1\r\nr\r\n" % (
+                head, keys, middle, len(claim_id), claim_id,
+            )  # fmt: skip
+        _, head, middle = self._claim
+        _, _, want, holder, inbox, patience, seen_token = request
+        tail = self._tails.get((want, holder, inbox, patience)) or self._tail(request)
+        seen = b"%d" % seen_token
+        return b"%b%b%b$%d\r\n%b\r\n$%d\r\n%b\r\n%b" % (
+            head, keys, middle, len(claim_id), claim_id, len(seen), seen, tail,
         )  # fmt: skip
-        tail = b"$1\r\nr\r\n" if isinstance(request, Release) else self._tail(request)
-        return Letter(start + tail, called, (request,))
 
     def _seldom(self, request: NameRequest, held_back: float) -> Letter:
         words: tuple[Word, ...]
         match request:
             case Claim():
-                called, words = script("claim"), _claimed(request)
+                words = (request.claim_id, request.seen_token, *_wanted(request))
+                called = script("claim")
             case Release():
                 called, words = script("end"), (request.claim_id, b"r")
             case Withdraw():
@@ -105,17 +124,11 @@ class Post:
 
     def _tail(self, claim: Claim) -> bytes:
         """Pack the rest of a claim; all but the token it has seen is the same every time."""
+        if len(self._tails) >= REMEMBERED:
+            self._tails.clear()
         key = (claim.want, claim.holder, claim.inbox, claim.patience)
-        tail = self._tails.get(key)
-        if tail is None:
-            if len(self._tails) >= REMEMBERED:
-                self._tails.clear()
-            words = [
-                word if isinstance(word, bytes) else str(word).encode() for word in _claimed(claim)
-            ]
-            tail = self._tails[key] = b"".join(map(packed, words[2:]))
-        seen = b"%d" % claim.seen_token
-        return b"$%d\r\n%b\r\n%b" % (len(seen), seen, tail)
+        tail = self._tails[key] = b"".join(map(packed, _wanted(claim)))
+        return tail
 
     def renewal(
         self, requests: Sequence[Renew], held_back: float = 0.0, places: tuple[int, ...] = (0,)
@@ -151,13 +164,15 @@ class Post:
         return letters
 
 
-def _claimed(claim: Claim) -> tuple[Word, ...]:
-    _, claim_id, want, holder, inbox, patience, seen = claim
-    who = json.dumps(holder, separators=(",", ":"))
+def _wanted(claim: Claim) -> tuple[bytes, bytes, bytes]:
+    """Write what is the same in every claim of a lock: what is wanted, the inbox, and by whom."""
+    _, _, want, holder, inbox, patience, _ = claim
     kind, capacity, weight, ttl, metadata, detached = want
     spans = int(ttl * 1e6), int(patience * 1e6)
-    alone = "1" if detached else "0"
-    return (claim_id, seen, kind, capacity, weight, *spans, who, inbox, metadata, alone)
+    wanted = struct.pack("<Bdddd", KINDS.index(kind) + 1, capacity, weight, *spans)
+    who = json.dumps(holder, separators=(",", ":"))
+    about = f"{'1' if detached else '0'}{who}{BETWEEN}{metadata}"
+    return wanted, inbox.encode(), about.encode()
 
 
 def command(*words: Word) -> bytes:

@@ -35,6 +35,7 @@ class Switchboard:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._mending: set[asyncio.Task[None]] = set()
         self._closed = False
+        self.last: Line | None = None  # the one that was opened last: for who has but one server
         self.channel = ""
         self.hear: Callable[[bytes], None] = lambda _payload: None
         self.deaf: Callable[[str], None] = lambda _refusal: None
@@ -62,12 +63,13 @@ class Switchboard:
         self._lines.clear()
         self._inboxes.clear()
 
-    def ready(self, where: Where) -> Line | None:
-        """Give the line to a server, if there is a good one on this loop."""
-        line = self._lines.get(where)
-        if line is None or line.loop is not asyncio.get_running_loop() or not self._good(line):
-            return None
-        return line
+    def ready(self, line: Line) -> bool:
+        """Whether a line can be used as it is, on this loop."""
+        return (
+            not line.broken
+            and line.generation == self._office.generation
+            and line.loop is asyncio.get_running_loop()
+        )
 
     async def where(self, slot: int, deadline: float) -> Where:
         """Give the server of a slot; who does not know it finds out, in a thread."""
@@ -150,7 +152,7 @@ class Switchboard:
             line.close()
             raise
         line.generation = office.generation
-        self._lines[where] = line
+        self._lines[where] = self.last = line
         return line
 
     async def _dial(self, where: Where) -> Line:

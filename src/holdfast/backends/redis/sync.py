@@ -14,11 +14,11 @@ from holdfast import clock
 from holdfast.backends.redis import faults, listing
 from holdfast.backends.redis.link import LOADING, Link, open_link
 from holdfast.backends.redis.office import ROUNDS, Answer, Office, Resend, Sorter
-from holdfast.backends.redis.replies import read
+from holdfast.backends.redis.replies import read_quick
 from holdfast.backends.redis.requests import Letter, command
 from holdfast.backends.redis.target import Where
 from holdfast.errors import BackendUnavailable
-from holdfast.rules.messages import ListNames, NameRequest, Renew, Reply, Request
+from holdfast.rules.messages import Claim, ListNames, NameRequest, Release, Reply, Request
 
 IDLE_FOR = 10.0
 """A connection that nobody needed for so long is closed, down to the last one."""
@@ -38,25 +38,27 @@ class SyncWire:
 
     def __init__(self, office: Office) -> None:
         self._office = office
-        self._letter = office.post.letter
+        self._quick = office.post.quick
         self._fixed = office.target.mode == "single" and not office.target.replicas
         self._idle: dict[Where, list[Link]] = {}
         self._closed = False
 
     async def ask(self, request: Request, deadline: float) -> Reply:
         """Carry out one request."""
-        if self._fixed and not isinstance(request, (ListNames, Renew)):
-            letter = self._letter(request)
+        if self._fixed and isinstance(request, (Claim, Release)):
+            data = self._quick(request)
             now = clock.now()
             link = self._borrow(self._office.target.seeds[0], now, deadline)
             try:
-                raw = link.ask(letter.data, now, deadline)
+                raw = link.ask(data, now, deadline)
             except BaseException:
                 link.close()
                 raise
             self._give_back(link)
-            if type(raw) is list and raw[0] == self._office.mark:
-                return read(request, raw)
+            reply = read_quick(request, raw, self._office.mark)
+            if reply is not None:
+                return reply
+            letter = self._office.post.letter(request)
             done = self._office.read(letter, raw, link.where)
             if not isinstance(done, Resend):
                 return _or_raise(done[0])

@@ -3,7 +3,7 @@
 --@ moves
 
 local id, stored = ARGV[2], call('GET', KEYS[1])
-if not name.take_up(1, stored and cmsgpack.unpack(stored)) then
+if not name.take_up(1, stored) then
     return {mark, 'format'}
 end
 name.sweep()

@@ -6,7 +6,7 @@ call('HDEL', KEYS[5], '') -- a first write that a full server allows: so it allo
 
 local token, reason, force = tonumber(ARGV[2]), ARGV[3], ARGV[4] == '1'
 local stored = call('GET', KEYS[1])
-if not name.take_up(1, stored and cmsgpack.unpack(stored)) then
+if not name.take_up(1, stored) then
     return {mark, 'format'}
 end
 name.sweep()

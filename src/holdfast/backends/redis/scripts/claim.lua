@@ -1,42 +1,45 @@
 -- Hold a name, join its queue, or be told who has it. Counterpart: _claim in rules/claim.py.
+-- ARGV from 2 on: id, largest token seen, what is wanted (kind, capacity, weight, ttl, patience), the
+-- asker's inbox, and who it is with its metadata: a text that only clients read.
 
-local id, kind, capacity, weight = ARGV[2], ARGV[4], tonumber(ARGV[5]), tonumber(ARGV[6])
-local ttl, detached = tonumber(ARGV[7]), tonumber(ARGV[12])
+local id, seen, inbox, about = ARGV[2], tonumber(ARGV[3]), ARGV[5], ARGV[6]
+local kind, capacity, weight, ttl, patience = struct.unpack('<Bdddd', ARGV[4])
 local stored = call('GET', KEYS[1])
-local record = stored and cmsgpack.unpack(stored)
+local holders, waiting, joins, last_token, buried_until = 0, 0, 0, 0, 0
+if stored and string.byte(stored) == 1 then
+    holders, waiting, joins, last_token, buried_until = struct.unpack('<ddddd', stored, 11)
+elseif stored then
+    holders = -1 -- a newer holdfast wrote it: the long way says so
+end
 
 -- Nobody holds it, nobody waits, it is no semaphore and lives no longer than a day: most claims.
-if held_back == 0 and kind ~= 'semaphore' and weight <= capacity and ttl <= 86400000000
-    and (not stored or (record[1] == 1 and record[6] == 0 and #record[8] == 0))
-    and not (stored and record[5] > now and string.find(call('GET', KEYS[2]) or '', id, 1, true))
+if holders == 0 and waiting == 0 and kind ~= SEMAPHORE and held_back == 0
+    and weight <= capacity and ttl <= 86400000000
+    and not (buried_until > now and string.find(call('GET', KEYS[2]) or '', id, 1, true))
 then
-    local token = math.max(stored and record[4] + 1 or 0, now, ARGV[3] + 1)
-    local kept, joins, slots = 0, 0, {}
-    if stored then
-        kept, joins = record[5], record[7]
-    end
-    local after = cmsgpack.pack({1, kind, capacity, token, kept, 0, joins, {{
-        ARGV[9], ARGV[10], weight, ttl, ARGV[11], detached, id, token, now + ttl, now, slots, ''
-    }}})
-    call('SET', KEYS[1], after, 'PX', math.ceil(ttl / 1000) + 86400000)
-    return {mark, 'granted', token, ttl, now, slots}
+    local token = math.max(last_token + 1, now, seen + 1)
+    call('SET', KEYS[1], struct.pack(
+        '<BBdddddddddI2c0dI2c0I4c0I4c0I4c0', 1, kind, capacity, 1, 0, joins, token, buried_until,
+        token, now + ttl, now, #id, id, weight, #inbox, inbox, #about, about, 0, '', 0, ''
+    ), 'PX', math.ceil(ttl / 1000) + 86400000)
+    return struct.pack('<Bdddd', 1, mark, token, ttl, now)
 end
 
 --@ moves
 
-local patience = tonumber(ARGV[8])
-local claim = {ARGV[9], ARGV[10], weight, ttl, ARGV[11], detached, tonumber(ARGV[3]), now}
+local claim = {about, inbox, weight, ttl, seen, now}
 
 -- Why the claim can never be right here, if so.
 local function refusal()
-    if claim[WEIGHT] > capacity then
-        return 'weight', claim[WEIGHT] .. ' of ' .. capacity .. ' can never be had'
+    if weight > capacity then
+        return 'weight', weight .. ' of ' .. capacity .. ' can never be had'
     end
     if #name.grants == 0 and name.waiting == 0 then
         return nil -- kind and capacity bind only while the name is in use
     end
     if name.kind ~= kind then
-        return 'kind', 'it is in use as a ' .. name.kind .. ', not as a ' .. kind
+        local kinds = {'lock', 'rwlock', 'semaphore', 'lead'}
+        return 'kind', 'it is in use as a ' .. kinds[name.kind] .. ', not as a ' .. kinds[kind]
     end
     if name.capacity ~= capacity then
         return 'capacity', 'it is in use with ' .. name.capacity .. ' permits, not ' .. capacity
@@ -45,7 +48,7 @@ end
 
 -- Whether a newcomer may hold at once: it fits, and no living waiter is passed.
 local function has_room()
-    if held_back > 0 or name.free() < claim[WEIGHT] then
+    if held_back > 0 or name.free() < weight then
         return false
     end
     local alone = true
@@ -74,8 +77,8 @@ end
 local function be_patient(until_now)
     call('ZADD', name.patience, math.max(until_now, now + patience), id)
     local waiter = name.waiter_of(id)
-    if waiter and claim[SEEN] > waiter[SEEN] then
-        waiter[SEEN] = claim[SEEN]
+    if waiter and seen > waiter[SEEN] then
+        waiter[SEEN] = seen
         call('HSET', name.waiters, id, cmsgpack.pack(waiter))
     end
     name.keep_queue()
@@ -97,7 +100,7 @@ local function answer()
         name.kind, name.capacity = kind, capacity
     end
     if has_room() then
-        name.grant(id, claim, claim[TTL])
+        name.grant(id, claim, ttl)
         return name.standing(id)
     end
     if patience <= 0 and held_back > 0 then
@@ -113,7 +116,7 @@ local function answer()
     return name.standing(id)
 end
 
-if not name.take_up(1, record) then
+if not name.take_up(1, stored) then
     return {mark, 'format'}
 end
 name.sweep()

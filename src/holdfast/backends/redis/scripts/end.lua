@@ -4,30 +4,38 @@ call('HDEL', KEYS[5], '') -- a first write that a full server allows: so it allo
 
 local id, how = ARGV[2], ARGV[3]
 local stored = call('GET', KEYS[1])
-local record = stored and cmsgpack.unpack(stored)
+local _, kind, capacity, holders, waiting, joins, last_token, buried_until
+if stored and string.byte(stored) == 1 then
+    _, kind, capacity, holders, waiting, joins, last_token, buried_until =
+        struct.unpack('<BBdddddd', stored)
+end
 
 -- It alone holds the name, and nobody waits: most releases.
-local grant = record and record[1] == 1 and record[6] == 0 and #record[8] == 1 and record[8][1]
-if grant and grant[7] == id and grant[9] > now and record[5] >= now + 60000000 then
+local ends, held_by
+if holders == 1 and waiting == 0 then
+    _, ends, _, held_by = struct.unpack('<dddI2c0', stored, 51)
+end
+if held_by == id and ends > now and buried_until >= now + 60000000 then
     local entry = id .. ' ' .. how .. math.floor(now / 1000) + 60000 .. ';'
     local size = call('APPEND', KEYS[2], entry)
     if size > 4096 or size == #entry then
-        record[5] = now + 60000000 -- so the next one takes the long way: it cuts back, and keeps
+        buried_until = now + 60000000 -- so the next one takes the long way: it cuts back, and keeps
         call('PEXPIRE', KEYS[2], 120000) -- somebody may have evicted the key
     end
-    record[8] = {}
-    call('SET', KEYS[1], cmsgpack.pack(record), 'PX', 86400000)
-    return {mark, 'ended', how, record[8]}
+    local after = struct.pack(
+        '<BBdddddd', 1, kind, capacity, 0, 0, joins, last_token, buried_until
+    )
+    call('SET', KEYS[1], after, 'PX', 86400000)
+    return struct.pack('<Bdc1', 2, mark, how)
 end
 
 --@ moves
 
-if not name.take_up(1, record) then
+if not name.take_up(1, stored) then
     return {mark, 'format'}
 end
 name.sweep()
-local place
-grant, place = name.grant_of(id)
+local grant, place = name.grant_of(id)
 if grant then
     table.remove(name.grants, place)
 elseif name.patience_of(id) then

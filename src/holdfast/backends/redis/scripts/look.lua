@@ -3,7 +3,7 @@
 --@ moves
 
 local stored = call('GET', KEYS[1])
-if not name.take_up(1, stored and cmsgpack.unpack(stored)) then
+if not name.take_up(1, stored) then
     return {mark, 'format'}
 end
 local held, line, lives = {}, {}, {}
@@ -20,7 +20,7 @@ if name.waiting > 0 then
     for _, id in ipairs(call('ZRANGE', name.queue, 0, -1)) do
         local waiter = lives[id] and name.waiter_of(id)
         if waiter then
-            line[#line + 1] = {waiter[WHO], waiter[WEIGHT], waiter[JOINED]}
+            line[#line + 1] = {waiter[ABOUT], waiter[WEIGHT], waiter[JOINED]}
         end
     end
 end

@@ -1,25 +1,50 @@
 -- The moves of which a step is made, on the name that is taken up: rules/desk.py.
 --
--- A record is {format, kind, capacity, last token, until when tombstones are kept, number of
--- waiters, number of joins, grants}, in msgpack. A waiter and a grant begin with who, inbox, weight,
--- ttl, metadata, detached; then come, for a waiter, the token it has seen and when it joined, and
--- for a grant id, token, end, beginning, slots and why it is broken. Queue and patience are sorted
--- by order of joining and by end, so a step costs the same however long the queue is.
+-- A record is bytes: format, kind, capacity, number of grants, number of waiters, number of joins,
+-- last token, until when tombstones are kept ('<BBdddddd', 50 bytes), then each grant as name.packed
+-- writes it. A waiter is a list in msgpack. What both call ``about`` (who, metadata) only clients read.
+-- Queue and patience are sorted by order of joining and by end, so a step costs the same however
+-- long the queue is.
 
-local WHO, INBOX, WEIGHT, TTL, METADATA, DETACHED, SEEN, JOINED = 1, 2, 3, 4, 5, 6, 7, 8
-local ID, TOKEN, ENDS, GRANTED, SLOTS, BROKEN = 7, 8, 9, 10, 11, 12
+local ABOUT, INBOX, WEIGHT, TTL, SEEN, JOINED = 1, 2, 3, 4, 5, 6
+local ID, TOKEN, ENDS, GRANTED, SLOTS, BROKEN = 4, 5, 6, 7, 8, 9
 local name = {} -- the name that is taken up, as fields, and the moves on it
 
 -- Take up the name whose keys begin at KEYS[first]; false if a newer holdfast wrote it.
-function name.take_up(first, record)
+function name.take_up(first, stored)
     name.record, name.ended, name.queue = KEYS[first], KEYS[first + 1], KEYS[first + 2]
     name.patience, name.waiters = KEYS[first + 3], KEYS[first + 4]
     name.changed, name.notices, name.open = false, {}, {}
-    record = record or {1, 'lock', 1, 0, 0, 0, 0, {}}
-    name.kind, name.capacity, name.last_token = record[2], record[3], record[4]
-    name.buried_until, name.waiting, name.joins = record[5], record[6], record[7]
-    name.grants = record[8]
-    return record[1] == 1
+    name.kind, name.capacity, name.last_token, name.buried_until = 1, 1, 0, 0
+    name.waiting, name.joins, name.grants = 0, 0, {}
+    if not stored then
+        return true
+    end
+    if string.byte(stored) ~= 1 then
+        return false
+    end
+    local _, count, at
+    _, name.kind, name.capacity, count, name.waiting, name.joins, name.last_token,
+        name.buried_until, at = struct.unpack('<BBdddddd', stored)
+    for i = 1, count do
+        name.grants[i], at = name.unpacked(stored, at)
+    end
+    return true
+end
+
+-- A grant as bytes, those that a release asks for first.
+function name.packed(grant)
+    return struct.pack(
+        '<dddI2c0dI2c0I4c0I4c0I4c0', grant[TOKEN], grant[ENDS], grant[GRANTED], #grant[ID],
+        grant[ID], grant[WEIGHT], #grant[INBOX], grant[INBOX], #grant[ABOUT], grant[ABOUT],
+        #grant[SLOTS], grant[SLOTS], #grant[BROKEN], grant[BROKEN]
+    )
+end
+
+function name.unpacked(stored, at)
+    local token, ends, since, id, weight, inbox, about, slots, broken, after =
+        struct.unpack('<dddI2c0dI2c0I4c0I4c0I4c0', stored, at)
+    return {about, inbox, weight, id, token, ends, since, slots, broken}, after
 end
 
 -- Write what changed, then tell those whom it concerns: notices leave after the write.
@@ -29,12 +54,15 @@ function name.put_down()
         for i = 1, #grants do
             ends = math.max(ends, grants[i][ENDS])
         end
-        local record = {
-            1, name.kind, name.capacity, name.last_token, name.buried_until, name.waiting,
-            name.joins, grants
-        }
+        local record = {struct.pack(
+            '<BBdddddd', 1, name.kind, name.capacity, #grants, name.waiting, name.joins,
+            name.last_token, name.buried_until
+        )}
+        for i = 1, #grants do
+            record[i + 1] = name.packed(grants[i])
+        end
         local lives = math.ceil((ends - now) / 1000) + 86400000
-        call('SET', name.record, cmsgpack.pack(record), 'PX', lives)
+        call('SET', name.record, table.concat(record), 'PX', lives)
     end
     for _, notice in ipairs(name.notices) do
         redis.pcall('PUBLISH', notice[1], notice[2])
@@ -189,8 +217,8 @@ end
 function name.free_slots(weight)
     local used, slots, slot = {}, {}, 0
     for _, grant in ipairs(name.grants) do
-        for _, taken in ipairs(grant[SLOTS]) do
-            used[taken] = true
+        for taken in string.gmatch(grant[SLOTS], '%d+') do
+            used[tonumber(taken)] = true
         end
     end
     while #slots < weight and slot < name.capacity do
@@ -199,7 +227,7 @@ function name.free_slots(weight)
         end
         slot = slot + 1
     end
-    return slots
+    return table.concat(slots, ',')
 end
 
 -- Let ``claim`` (a waiter's fields) hold for ``life``, with a token larger than every earlier one.
@@ -207,9 +235,8 @@ function name.grant(id, claim, life)
     name.changed = true
     name.last_token = math.max(name.last_token + 1, now, claim[SEEN] + 1)
     local grant = {
-        claim[WHO], claim[INBOX], claim[WEIGHT], claim[TTL], claim[METADATA], claim[DETACHED],
-        id, name.last_token, now + life, now,
-        name.kind == 'semaphore' and name.free_slots(claim[WEIGHT]) or {}, ''
+        claim[ABOUT], claim[INBOX], claim[WEIGHT], id, name.last_token, now + life, now,
+        name.kind == SEMAPHORE and name.free_slots(claim[WEIGHT]) or '', ''
     }
     table.insert(name.grants, grant)
     name.keep_mark(life)
@@ -229,7 +256,7 @@ function name.tell(what, grant, life)
     if grant[INBOX] ~= '' then
         local words = {
             1, what, grant[ID], string.format('%.0f', grant[TOKEN]), life,
-            string.format('%.0f', grant[GRANTED]), table.concat(grant[SLOTS], ','),
+            string.format('%.0f', grant[GRANTED]), grant[SLOTS],
             string.match(name.record, '{(.*)}$'), grant[BROKEN]
         }
         local channel = string.match(grant[INBOX], '^(.-)%??$')
@@ -269,8 +296,8 @@ end
 -- Show a grant without its secret.
 function name.tenure(grant)
     return {
-        grant[WHO], grant[TOKEN], grant[WEIGHT], grant[GRANTED], math.max(0, grant[ENDS] - now),
-        grant[METADATA], grant[SLOTS], grant[BROKEN], grant[DETACHED]
+        grant[ABOUT], grant[TOKEN], grant[WEIGHT], grant[GRANTED], math.max(0, grant[ENDS] - now),
+        grant[SLOTS], grant[BROKEN]
     }
 end
 
@@ -318,7 +345,8 @@ end
 function name.standing(id)
     local grant = name.grant_of(id)
     if grant then
-        return {mark, 'granted', grant[TOKEN], grant[ENDS] - now, grant[GRANTED], grant[SLOTS]}
+        local words = struct.pack('<Bdddd', 1, mark, grant[TOKEN], grant[ENDS] - now, grant[GRANTED])
+        return words .. grant[SLOTS]
     end
     if name.patience_of(id) then
         return {mark, 'waiting', name.next_ones()[id] or -1, name.holders()}

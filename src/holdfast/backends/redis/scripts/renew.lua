@@ -86,7 +86,7 @@ end
 local replies, word = {mark}, 2
 for first = 1, #KEYS - 4, 5 do
     local count, stored = tonumber(ARGV[word]), call('GET', KEYS[first])
-    if name.take_up(first, stored and cmsgpack.unpack(stored)) then
+    if name.take_up(first, stored) then
         replies[#replies + 1] = renew(word + 1, count)
         name.put_down()
     else

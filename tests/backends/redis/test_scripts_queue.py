@@ -84,6 +84,45 @@ def test_a_whole_crowd_is_let_in_past_the_deaf(redis_server: SharedServer) -> No
         assert _holding(stage) == [reader.claim_id for reader in readers[::2]]
 
 
+def test_who_lost_patience_is_no_heir(redis_server: SharedServer) -> None:
+    """The head of the queue listens, but its patience ended just now: the next one is let in."""
+    with Stage(redis_server) as stage:
+        holder, late, patient = (claim_of(stage, one, ttl=30.0, patience=3.0) for one in range(3))
+        for waiter in (late, patient):
+            stage.listen(waiter.inbox)
+        for claim in (holder, claim_of(stage, 9), late):
+            stage.ask(claim)
+        stage.ask(Release(NAME, holder.claim_id))  # once the long way, so that graves are kept
+        stage.ask(Release(NAME, late.claim_id))
+        holder = claim_of(stage, 3, ttl=30.0)
+        late = claim_of(stage, 4, patience=3.0)
+        stage.listen(late.inbox)
+        for claim in (holder, late):
+            stage.ask(claim)
+        stage.now += 1.0
+        stage.ask(patient)
+        stage.now += 2.0
+        stage.ask(Release(NAME, holder.claim_id))
+        assert _holding(stage) == [patient.claim_id]
+
+
+def test_in_quarantine_nobody_inherits(redis_server: SharedServer) -> None:
+    """A release on a node of a cluster that may have forgotten things lets nobody in yet."""
+    with ServerSide(redis_server, clustered=True) as side:
+        holder, heir = claim_of(side, 1, ttl=30.0), claim_of(side, 2, patience=60.0)
+        side.listen(heir.inbox)
+        for number in (3, 1):  # graves are kept from the first release on
+            side.ask(claim_of(side, number, ttl=30.0))
+            if number != 1:
+                side.ask(Release(NAME, claim_id_of(number)))
+        assert isinstance(side.ask(heir), Waiting)
+        letter = side.post.letter(Release(NAME, holder.claim_id), 5.0)
+        ((reply,),) = side.read([letter], side.send([letter]))
+        assert isinstance(reply, Ended)
+        assert (reply.how, side.notices()) == ("released", [])
+        assert isinstance(side.ask(Advance(NAME, heir.claim_id)), Granted)
+
+
 def test_a_crowd_lapses_in_the_order_of_its_coming(redis_server: SharedServer) -> None:
     """Waiters who end in the same step are buried first come first, whatever their patience."""
     with Stage(redis_server) as stage:

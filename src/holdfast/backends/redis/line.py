@@ -55,15 +55,21 @@ class Line(asyncio.BufferedProtocol):
         self.broken = ""
 
     def ask(self, data: bytes, deadline: float) -> asyncio.Future[Any]:
-        """Send one command, together with what others send in this turn; await its reply."""
+        """Send one command, together with what others send in this turn; await its reply.
+
+        The first of a turn leaves at once if nobody waits for anything, the others follow it.
+        """
         future = self.loop.create_future()
         if self.broken:
             future.set_exception(faults.broken(self._shown, self.broken))
             return future
+        if not self._waiting and self._transport is not None:
+            self._transport.write(data)  # nobody is under way: a caller alone waits for no turn
+        else:
+            if not self._outgoing:
+                self.loop.call_soon(self._flush)
+            self._outgoing.append(data)
         self._waiting.append((future, deadline))
-        if not self._outgoing:
-            self.loop.call_soon(self._flush)
-        self._outgoing.append(data)
         if deadline < self._look_at:
             self._watch(deadline)
         return future

@@ -15,6 +15,9 @@ T = TypeVar("T")
 Kind: TypeAlias = Literal["lock", "rwlock", "semaphore", "lead"]
 """What a name is used as; one name cannot be two kinds at once."""
 
+Space: TypeAlias = Literal["cell", "once", "singleton", "limiter"]
+"""Whose names these are: each of them has names of its own, apart from those of locks."""
+
 OnLoss: TypeAlias = Literal["raise", "stop", "flag"]
 """What happens to the body when its lease is lost."""
 
@@ -133,7 +136,8 @@ class Capabilities(NamedTuple):
     """What one backend, on this platform, can do; ``notes`` says in words what it cannot.
 
     ``survives`` names what a lock on a server outlives: ``"restart"``, ``"failover"``,
-    ``"eviction"``; it is known once the client has connected.
+    ``"eviction"``; it is known once the client has connected. ``records``: it keeps what ``cell``,
+    ``once`` and ``singleton`` are made of; ``buckets``: what ``limiter`` is made of.
     """
 
     backend: str
@@ -144,6 +148,8 @@ class Capabilities(NamedTuple):
     kinds: tuple[Kind, ...] = ("lock",)
     survives: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    records: bool = False
+    buckets: bool = False
 
 
 class Outcome(NamedTuple, Generic[T]):

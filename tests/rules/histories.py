@@ -17,9 +17,9 @@ from holdfast.rules.messages import (
     Advance,
     Break,
     Claim,
+    ClaimRequest,
     Item,
     Look,
-    NameRequest,
     Release,
     Renew,
     Want,
@@ -135,9 +135,9 @@ def play(history: History, watch: Callable[[Moment], None]) -> Scene:
     return scene
 
 
-def _requests(history: History, scene: Scene) -> Iterator[NameRequest]:
+def _requests(history: History, scene: Scene) -> Iterator[ClaimRequest]:
     known: list[Claim] = []
-    asked: list[NameRequest] = []
+    asked: list[ClaimRequest] = []
     for move in history:
         scene.now += move.pause
         scene.mint = max(0, scene.mint + move.drift)
@@ -161,7 +161,9 @@ def _fall(scene: Scene, move: Move) -> None:
         scene.gone.add(f"client{move.client}")
 
 
-def _request(scene: Scene, move: Move, known: list[Claim], asked: list[NameRequest]) -> NameRequest:
+def _request(
+    scene: Scene, move: Move, known: list[Claim], asked: list[ClaimRequest]
+) -> ClaimRequest:
     match move.verb:
         case "repeat" if asked:
             return asked[-1 - move.which % len(asked)]
@@ -178,7 +180,7 @@ def _request(scene: Scene, move: Move, known: list[Claim], asked: list[NameReque
             return _claim(scene, move, len(known))
 
 
-def _about_one(scene: Scene, move: Move, known: list[Claim]) -> NameRequest:
+def _about_one(scene: Scene, move: Move, known: list[Claim]) -> ClaimRequest:
     ids = [claim.claim_id for claim in known]
     if move.verb == "release":
         return Release(NAME, _pick(move, scene.holding, ids))

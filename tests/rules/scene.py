@@ -15,11 +15,11 @@ from holdfast.rules.messages import (
     Advance,
     Break,
     Claim,
+    ClaimRequest,
     Ended,
     Granted,
     Item,
     Look,
-    NameRequest,
     Notice,
     Release,
     Renew,
@@ -39,7 +39,7 @@ class Moment(NamedTuple):
     """One step with all that went in and all that came out."""
 
     before: Record
-    request: NameRequest
+    request: ClaimRequest
     now: float
     mint: int
     closed: frozenset[str]
@@ -68,7 +68,7 @@ class Scene:
         self.gone: set[str] = set()
         self.notices: tuple[Notice, ...] = ()
 
-    def ask(self, request: NameRequest) -> Moment:
+    def ask(self, request: ClaimRequest) -> Moment:
         """Take one step; ``record`` and ``notices`` show afterwards what it made."""
         before, closed, gone = self.record, frozenset(self.closed), frozenset(self.gone)
         now, mint = self.now, self.mint
@@ -169,7 +169,7 @@ def typed(reply: Reply) -> tuple[object, ...]:
     return (type(reply), *map(type, answers), reply)
 
 
-def asking(request: NameRequest) -> frozenset[str]:
+def asking(request: ClaimRequest) -> frozenset[str]:
     """Name the claims that the asker will hear of in the reply itself."""
     match request:
         case Claim() | Advance():

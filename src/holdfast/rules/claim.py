@@ -34,19 +34,19 @@ from holdfast.rules.messages import (
     Broke,
     Busy,
     Claim,
+    ClaimReply,
+    ClaimRequest,
     Ended,
     Ending,
     Granted,
     Item,
     Look,
-    NameRequest,
     NotHeld,
     Notice,
     Refused,
     Release,
     Renew,
     Renewed,
-    Reply,
     Seen,
     Waiting,
     Withdraw,
@@ -58,13 +58,13 @@ class Step(NamedTuple):
     """What one request made of a record. Notices leave only after the record is written."""
 
     record: Record
-    reply: Reply
+    reply: ClaimReply
     notices: tuple[Notice, ...]
 
 
 def step(
     record: Record,
-    request: NameRequest,
+    request: ClaimRequest,
     now: float,
     mint: int,
     closed: Collection[str] = (),
@@ -79,7 +79,7 @@ def step(
         return Step(record, Seen((view(record, now, gone),)), ())
     desk = Desk(record, now, mint, closed)
     desk.sweep(gone)
-    reply: Reply
+    reply: ClaimReply
     match request:
         case Claim():
             desk.hand_over((request.claim_id,))
@@ -116,7 +116,7 @@ def view(record: Record, now: float, gone: Collection[str] = ()) -> LockInfo:
     )
 
 
-def _claim(desk: Desk, claim: Claim) -> Reply:
+def _claim(desk: Desk, claim: Claim) -> ClaimReply:
     claim_id, want = claim.claim_id, claim.want
     if claim_id in desk.queue:  # asked again: it keeps the place it has
         desk.be_patient(claim_id, claim.patience, claim.seen_token)
@@ -170,7 +170,7 @@ def _end(desk: Desk, request: Release | Withdraw) -> Ended:
     return Ended(claim_id, how, "", desk.holders())
 
 
-def _break(desk: Desk, request: Break) -> Reply:
+def _break(desk: Desk, request: Break) -> ClaimReply:
     grant = next((one for one in desk.grants.values() if one.token == request.token), None)
     if grant is None:
         desk.hand_over()

@@ -7,14 +7,21 @@ asker can turn them into points in time without trusting two clocks to agree.
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from holdfast.values import Holder, Kind, LockInfo, Tenure
+
+if TYPE_CHECKING:  # who takes a lock does not pay for the classes of the other two families
+    from holdfast.rules.bucket_messages import BucketReply, BucketRequest
+    from holdfast.rules.record_messages import RecordReply, RecordRequest
 
 Ending: TypeAlias = Literal["released", "withdrawn", "lapsed", "gone", "broken", "unknown"]
 """How a claim ended. ``gone``: its process died. ``unknown``: this record never heard of it."""
 
-Refusal: TypeAlias = Literal["kind", "capacity", "weight", "queue_full"]
+Refusal: TypeAlias = Literal[
+    "kind", "capacity", "weight", "queue_full", "value", "keep", "permits", "terms"
+]
+"""Why something can never be right: the first four of a claim, then of a swap, then of a take."""
 
 
 class Want(NamedTuple):
@@ -183,9 +190,19 @@ class Notice(NamedTuple):
     reason: str = ""
 
 
-NameRequest: TypeAlias = Claim | Renew | Release | Withdraw | Advance | Break | Look
-"""A request about one name: what the rule decides."""
+ClaimRequest: TypeAlias = Claim | Renew | Release | Withdraw | Advance | Break | Look
+"""What the rule for claims decides."""
 
-Request: TypeAlias = NameRequest | ListNames
+NameRequest: TypeAlias = "ClaimRequest | RecordRequest | BucketRequest"
+"""A request about one name, to whichever of the three families."""
 
-Reply: TypeAlias = Granted | Waiting | Busy | Ended | Refused | Renewed | Broke | NotHeld | Seen
+Request: TypeAlias = "NameRequest | ListNames"
+
+ClaimReply: TypeAlias = (
+    Granted | Waiting | Busy | Ended | Refused | Renewed | Broke | NotHeld | Seen
+)
+
+Reply: TypeAlias = "ClaimReply | RecordReply | BucketReply"
+
+CLAIM_REQUESTS = (Claim, Release, Renew, Advance, Withdraw, Break, Look)
+"""The same as classes, the most frequent first: how a backend tells the families apart."""

@@ -12,9 +12,9 @@ from holdfast.rules.messages import (
     Advance,
     Break,
     Claim,
+    ClaimRequest,
     Item,
     Look,
-    NameRequest,
     Release,
     Renew,
     Want,
@@ -38,7 +38,7 @@ class _Known:
     """What has been asked so far: the claims on each name, and every request."""
 
     claims: dict[str, list[Claim]] = field(default_factory=lambda: {name: [] for name in NAMES})
-    asked: list[NameRequest] = field(default_factory=list)
+    asked: list[ClaimRequest] = field(default_factory=list)
 
 
 def play(history: History, stage: Stage) -> None:
@@ -64,7 +64,7 @@ def play(history: History, stage: Stage) -> None:
             _ask(stage, known, _request(stage, move, known))
 
 
-def _ask(stage: Stage, known: _Known, request: NameRequest) -> None:
+def _ask(stage: Stage, known: _Known, request: ClaimRequest) -> None:
     if _ids(request) & stage.doubtful(request.name):
         return
     claims = known.claims[request.name]
@@ -74,7 +74,7 @@ def _ask(stage: Stage, known: _Known, request: NameRequest) -> None:
     stage.ask(request)
 
 
-def _ids(request: NameRequest) -> set[str]:
+def _ids(request: ClaimRequest) -> set[str]:
     match request:
         case Claim() | Release() | Withdraw() | Advance():
             return {request.claim_id}
@@ -84,7 +84,7 @@ def _ids(request: NameRequest) -> set[str]:
             return set()
 
 
-def _request(stage: Stage, move: Move, known: _Known) -> NameRequest:
+def _request(stage: Stage, move: Move, known: _Known) -> ClaimRequest:
     ids = [claim.claim_id for claim in known.claims[move.name]]
     match move.verb:
         case "repeat" if known.asked:
@@ -101,7 +101,7 @@ def _request(stage: Stage, move: Move, known: _Known) -> NameRequest:
             return _about_one(stage, move, ids)
 
 
-def _about_one(stage: Stage, move: Move, ids: list[str]) -> NameRequest:
+def _about_one(stage: Stage, move: Move, ids: list[str]) -> ClaimRequest:
     name, record, new = move.name, stage.record(move.name), claim_id_of(len(ids))
     waiting = [waiter.claim_id for waiter in record.queue]
     match move.verb:
@@ -117,7 +117,7 @@ def _about_one(stage: Stage, move: Move, ids: list[str]) -> NameRequest:
             return _claim(stage, move, new)
 
 
-def _many(stage: Stage, move: Move, known: _Known) -> list[NameRequest]:
+def _many(stage: Stage, move: Move, known: _Known) -> list[ClaimRequest]:
     """Let many join at once, or be withdrawn before they were heard of."""
     claims = known.claims[move.name]
     first = len(claims)

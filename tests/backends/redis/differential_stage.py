@@ -17,7 +17,7 @@ from holdfast.backends.redis.requests import Letter, command
 from holdfast.rules import tombstones
 from holdfast.rules.claim import step
 from holdfast.rules.holding import Record
-from holdfast.rules.messages import Claim, NameRequest, Notice, Renew, Reply
+from holdfast.rules.messages import CLAIM_REQUESTS, Claim, NameRequest, Notice, Renew, Reply
 from tests.backends.redis.differential_record import DUMP, Stored, graves, lifeless, stored
 from tests.backends.redis.differential_server import ServerSide
 from tests.rules.scene import typed
@@ -89,6 +89,7 @@ class Stage(ServerSide):
         told: list[Notice] = []
         for request in requests:
             self._note(request)
+            assert isinstance(request, CLAIM_REQUESTS)
             closed = self._closed()
             before, mint = self.record(request.name), round(self.now * 1_000_000)
             after, reply, notices = step(before, request, self.now, mint, closed)

@@ -20,7 +20,16 @@ from holdfast.observe.events import Event
 from holdfast.ports import Bell, Push
 from holdfast.rules.claim import step
 from holdfast.rules.holding import Record
-from holdfast.rules.messages import Claim, ListNames, Notice, Reply, Request, Seen, Want
+from holdfast.rules.messages import (
+    CLAIM_REQUESTS,
+    Claim,
+    ListNames,
+    Notice,
+    Reply,
+    Request,
+    Seen,
+    Want,
+)
 from holdfast.runtimes.step import run
 from holdfast.values import Holder
 
@@ -124,6 +133,7 @@ class FakeServer:
         """Step one request."""
         if isinstance(request, ListNames):
             return Seen(())
+        assert isinstance(request, CLAIM_REQUESTS), "only claims are played here"
         record = self.records.get(request.name) or Record(request.name)
         time = self._clock.time
         self.records[request.name], reply, notices = step(

@@ -23,6 +23,8 @@ class MemoryBackend:
         notices_crash=True,
         min_ttl=0.1,
         notes=("only the threads and tasks of one process see each other",),
+        records=True,
+        buckets=True,
     )
 
     def __init__(self, name: str, prefix: str) -> None:

@@ -6,12 +6,23 @@ import os
 import threading
 import time
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from holdfast import clock
 from holdfast.rules.claim import step, view
 from holdfast.rules.holding import Record
-from holdfast.rules.messages import ListNames, Notice, Reply, Request, Seen
+from holdfast.rules.messages import (
+    CLAIM_REQUESTS,
+    ListNames,
+    Notice,
+    Reply,
+    Request,
+    Seen,
+)
 from holdfast.rules.tombstones import KEPT_FOR
+
+if TYPE_CHECKING:
+    from holdfast.backends.memory.families import Families
 
 Key = tuple[str, str]
 
@@ -28,6 +39,7 @@ class Space:
         self._records: dict[Key, Record] = {}
         self._touched: dict[Key, float] = {}  # in the order of their last use
         self._floor = 0
+        self._families: Families | None = None
 
     def answer(self, prefix: str, requests: Sequence[Request]) -> list[Reply]:
         """Carry out the requests, then deliver the notices they caused."""
@@ -43,8 +55,10 @@ class Space:
         return replies
 
     def _answer(self, prefix: str, request: Request, now: float, notices: list[Notice]) -> Reply:
-        if isinstance(request, ListNames):
-            return self._listed(prefix, request, now)
+        if not isinstance(request, CLAIM_REQUESTS):
+            if isinstance(request, ListNames):
+                return self._listed(prefix, request, now)
+            return self.families().answer(prefix, request, time.time_ns() // 1000)
         key = (prefix, request.name)
         record = self._records.get(key)
         if record is None:
@@ -57,6 +71,14 @@ class Space:
             self._touched[key] = now
             notices.extend(told)
         return reply
+
+    def families(self) -> Families:
+        """Give the records and buckets of this space; made when first asked for."""
+        if self._families is None:
+            from holdfast.backends.memory.families import Families  # locks alone do without
+
+            self._families = Families()
+        return self._families
 
     def _listed(self, prefix: str, request: ListNames, now: float) -> Seen:
         names = sorted(

@@ -103,6 +103,17 @@ def quarantined(name: str, seconds: float) -> BackendUnavailable:
     )
 
 
+def withheld(name: str, seconds: float) -> BackendUnavailable:
+    """Say that the server may have forgotten what was kept under a name."""
+    return BackendUnavailable(
+        f"what is kept as {printable(name)!r} is not told or changed for another {seconds:.1f} s:"
+        " the server has just started without holdfast's data, so it may have forgotten it (wait,"
+        " or turn this off with ?quarantine=0)",
+        backend=BACKEND,
+        transient=False,
+    )
+
+
 def too_new(name: str) -> BackendUnavailable:
     """Say that a newer version of holdfast uses the name."""
     return BackendUnavailable(

@@ -45,6 +45,10 @@ class KeyRing:
         self._known[name] = keys
         return keys
 
+    def of_family(self, family: str, space: str, name: str) -> bytes:
+        """Give the one key of a record or a bucket, in the slot of all that has this name."""
+        return f"{self._prefix}:{space}:{{{escaped(name)}}}:{family}".encode()
+
     def inbox(self, client: str) -> str:
         """Give the channel on which a client hears notices."""
         return f"{self._prefix}:inbox:{client}"

@@ -8,7 +8,7 @@ mark and the replicas' word are dealt with once.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from holdfast import clock
 from holdfast.backends.redis import faults, replies
@@ -21,7 +21,7 @@ from holdfast.backends.redis.topology import ClusterMap, redirected, topology_of
 from holdfast.errors import BackendUnavailable
 from holdfast.rules.messages import Claim, Granted, NameRequest, Notice, Renew, Renewed, Reply
 
-Answer = Reply | BackendUnavailable
+Answer: TypeAlias = "Reply | BackendUnavailable"
 
 ROUNDS = 5
 """How often one letter is sent anew before its call fails: redirections do not go on for ever."""
@@ -136,7 +136,9 @@ class Office:
 
     def needs_replicas(self, letter: Letter) -> bool:
         """Whether what the letter asks for must survive a fail-over."""
-        return bool(self.target.replicas) and isinstance(letter.requests[0], (Claim, Renew))
+        return bool(self.target.replicas) and (
+            isinstance(letter.requests[0], (Claim, Renew)) or letter.script.name == "record_swap"
+        )
 
     def confirmed(self, answers: list[Answer], heard: Any) -> list[Answer]:
         """Keep what was granted only if enough replicas have it."""
@@ -148,7 +150,10 @@ class Office:
         if heard >= wanted:
             return answers
         lacking = faults.unconfirmed(self.shown, wanted, heard)
-        return [lacking if isinstance(answer, (Granted, Renewed)) else answer for answer in answers]
+        from holdfast.rules.record_messages import Swapped  # locks alone do without
+
+        done = (Granted, Renewed, Swapped)
+        return [lacking if isinstance(answer, done) else answer for answer in answers]
 
     # Cluster: the birth mark of each node
 

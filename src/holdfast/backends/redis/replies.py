@@ -93,6 +93,10 @@ def _rare(request: NameRequest, what: bytes, raw: list[Any]) -> Reply:
         return NotHeld(_tenures(raw[2]))
     if what == b"seen":
         return Seen((_seen(request.name, raw),))
+    if what != b"format":
+        from holdfast.backends.redis import family_replies  # locks alone do without
+
+        return family_replies.read(request, raw)
     raise faults.too_new(request.name)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from hiredis import pack_command
 
@@ -33,6 +33,10 @@ KINDS: tuple[Kind, ...] = ("lock", "rwlock", "semaphore", "lead")
 
 BETWEEN = "\x1f"
 """Stands between a holder and its metadata: JSON has no such sign."""
+
+if TYPE_CHECKING:
+    from holdfast.rules.bucket_messages import BucketRequest
+    from holdfast.rules.record_messages import RecordRequest
 
 BATCH = 1000
 """At most so many claims are renewed by one script: it keeps the server for a few milliseconds."""
@@ -109,7 +113,18 @@ class Post:
                 called, words = script("break"), (request.token, request.reason, force)
             case Look():
                 called, words = script("look"), ()
+            case _:
+                return self._to_family(request, held_back)
         keys = (*self.keys.of(request.name).all, *self._birth)
+        quarantine = _span(held_back) if held_back else self._held_back
+        data = command(b"EVALSHA", called.sha, len(keys), *keys, quarantine, *words)
+        return Letter(data, called, (request,))
+
+    def _to_family(self, request: RecordRequest | BucketRequest, held_back: float) -> Letter:
+        from holdfast.backends.redis import family_requests  # locks alone do without
+
+        name, own, words = family_requests.written(request, self.keys)
+        called, keys = script(name), (own, *self._birth)
         quarantine = _span(held_back) if held_back else self._held_back
         data = command(b"EVALSHA", called.sha, len(keys), *keys, quarantine, *words)
         return Letter(data, called, (request,))

@@ -8,6 +8,8 @@ from hashlib import sha1
 from importlib.resources import files
 from typing import NamedTuple
 
+_PARTS = re.compile(r"^--@ (moves|recent|record|bucket)$", re.MULTILINE)
+
 
 class Script(NamedTuple):
     """One script: what is sent to make the server know it, and how it is called from then on."""
@@ -19,8 +21,11 @@ class Script(NamedTuple):
 
 @cache
 def script(name: str) -> Script:
-    """Give the script for one kind of request: the moves stand where its text asks for them."""
-    text = f"{_text('birth')}\n{_text(name)}".replace("--@ moves", _text("moves"))
+    """Give the script for one kind of request, with what its text asks for (``--@``) in place."""
+    own = _text(name)
+    text = f"{_text('birth')}\n{_PARTS.sub(lambda part: _text(part[1]), own)}"
+    if own.startswith("--@ one key"):
+        text = text.replace("#KEYS % 5 == 1", "#KEYS == 2")
     body = _inlined(text).encode()
     # The protocol's own name for a script, not a secret.
     return Script(name, body, sha1(body, usedforsecurity=False).hexdigest().encode())

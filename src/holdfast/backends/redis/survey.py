@@ -117,6 +117,8 @@ def _capabilities(survives: tuple[str, ...], notes: tuple[str, ...]) -> Capabili
         min_ttl=0.5,
         survives=survives,
         notes=notes,
+        records=True,
+        buckets=True,
     )
 
 

@@ -42,6 +42,8 @@ class SqliteBackend:
             notices_crash=pipes,
             min_ttl=0.1,
             notes=() if pipes else (_NO_PIPES,),
+            records=True,
+            buckets=True,
         )
 
     def sync_wire(self, holder: Holder) -> Wire:

@@ -10,14 +10,28 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from holdfast.backends.sqlite import lease_clock, schema
 from holdfast.backends.sqlite.codec import Row, from_row, to_row
 from holdfast.backends.sqlite.living import Living
 from holdfast.rules.claim import step, view
 from holdfast.rules.holding import Record
-from holdfast.rules.messages import ListNames, Look, NameRequest, Notice, Reply, Request, Seen
+from holdfast.rules.messages import (
+    CLAIM_REQUESTS,
+    ClaimRequest,
+    ListNames,
+    Look,
+    Notice,
+    Reply,
+    Request,
+    Seen,
+)
 from holdfast.values import NAME_LIMIT
+
+if TYPE_CHECKING:
+    from holdfast.rules.bucket_messages import BucketRequest
+    from holdfast.rules.record_messages import RecordRequest
 
 REMEMBERED = 1024
 """How many names' records one client remembers."""
@@ -41,10 +55,12 @@ class Memory:
         self.prefix = prefix
         self.living = living
         self.known: dict[str, Known] = {}
+        self.has_families = False  # the tables of records and buckets are there
 
     def forget(self) -> None:
         """Trust nothing that was seen: the file is another one."""
         self.known.clear()
+        self.has_families = False
 
     def remember(self, name: str, version: int, record: Record, *, likely: bool) -> None:
         """Keep what was read or written."""
@@ -54,7 +70,7 @@ class Memory:
 
 
 def alone(
-    connection: sqlite3.Connection, memory: Memory, request: NameRequest
+    connection: sqlite3.Connection, memory: Memory, request: ClaimRequest
 ) -> tuple[Reply, tuple[Notice, ...]] | None:
     """Answer with a single conditional write, or ``None`` where that cannot be.
 
@@ -88,6 +104,7 @@ class Batch:
         memory: Memory,
         now: float,
     ) -> None:
+        self._connection = connection
         self._execute: Callable[..., sqlite3.Cursor] = connection.execute
         self._memory = memory
         self._prefix = memory.prefix
@@ -98,8 +115,8 @@ class Batch:
 
     def answer(self, request: Request) -> Reply:
         """Step one request."""
-        if isinstance(request, ListNames):
-            return self._listed(request)
+        if not isinstance(request, CLAIM_REQUESTS):
+            return self._answer_others(request)
         name = request.name
         record = self._after.get(name) or self._loaded(name)
         gone = self._memory.living.gone(record, self._now) if record.grants or record.queue else ()
@@ -108,6 +125,17 @@ class Batch:
         if notices:
             self.notices.extend(notices)
         return reply
+
+    def _answer_others(self, request: ListNames | RecordRequest | BucketRequest) -> Reply:
+        if isinstance(request, ListNames):
+            return self._listed(request)
+        from holdfast.backends.sqlite import families  # locks alone do without
+
+        memory = self._memory
+        if not memory.has_families and self._connection.in_transaction:
+            families.set_up(self._connection)
+            memory.has_families = True
+        return families.answer(self._connection, self._prefix, request)
 
     def store(self) -> None:
         """Write what has changed."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any, cast
 
-from holdfast.errors import BackendUnavailable
+from holdfast.backends.sqlite import faults
 from holdfast.rules.holding import FORMAT, Grant, Record, Waiter
 from holdfast.rules.messages import Want
 from holdfast.values import Holder, Kind
@@ -41,12 +41,7 @@ def from_row(name: str, row: Row) -> Record:
     """Read a record; one written by a newer holdfast is refused."""
     _, written, kind, capacity, last_token, grants, queue, ended = row
     if written > FORMAT:
-        raise BackendUnavailable(
-            f"{name!r} was written by a newer holdfast (format {written}, this one knows {FORMAT});"
-            " upgrade this program",
-            backend="sqlite",
-            transient=False,
-        )
+        raise faults.newer_format(name, written, FORMAT)
     kind = cast("Kind", kind)
     held: tuple[Grant, ...] = ()
     waiting: tuple[Waiter, ...] = ()
@@ -56,12 +51,7 @@ def from_row(name: str, row: Row) -> Record:
         if queue != "[]":
             waiting = tuple([_to_waiter(kind, capacity, cells) for cells in json.loads(queue)])
     except (ValueError, TypeError) as error:
-        raise BackendUnavailable(
-            f"the record of {name!r} cannot be read: somebody else has written into the file; stop"
-            " the programs that use it and move it away, holdfast makes a new one",
-            backend="sqlite",
-            transient=False,
-        ) from error
+        raise faults.garbled(name) from error
     return Record(name, kind, capacity, last_token, held, waiting, ended)
 
 

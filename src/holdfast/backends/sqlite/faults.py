@@ -81,6 +81,36 @@ def late() -> BackendUnavailable:
     )
 
 
+def newer_format(name: str, written: int, known: int) -> BackendUnavailable:
+    """Say that a newer version of holdfast uses the name."""
+    return BackendUnavailable(
+        f"{name!r} was written by a newer holdfast (format {written}, this one knows {known});"
+        " upgrade this program",
+        backend="sqlite",
+        transient=False,
+    )
+
+
+def newer_families(version: object, known: int) -> BackendUnavailable:
+    """Say that a newer version of holdfast keeps its records and buckets in this file."""
+    return BackendUnavailable(
+        f"the records and buckets in the file were made by a newer holdfast (version {version},"
+        f" this one knows {known}); upgrade this program or use another file",
+        backend="sqlite",
+        transient=False,
+    )
+
+
+def garbled(name: str) -> BackendUnavailable:
+    """Say that somebody else has written into the file."""
+    return BackendUnavailable(
+        f"the record of {name!r} cannot be read: somebody else has written into the file; stop"
+        " the programs that use it and move it away, holdfast makes a new one",
+        backend="sqlite",
+        transient=False,
+    )
+
+
 def closed() -> BackendUnavailable:
     """Say that nobody works here any more."""
     return BackendUnavailable("this client is closed", backend="sqlite", transient=False)

@@ -20,7 +20,7 @@ from holdfast.backends.sqlite.living import Living
 from holdfast.backends.sqlite.sweep import Sweep
 from holdfast.errors import BackendUnavailable
 from holdfast.observe.hub import complain
-from holdfast.rules.messages import ListNames, Look, Notice, Reply, Request
+from holdfast.rules.messages import CLAIM_REQUESTS, ListNames, Look, Notice, Reply, Request
 
 SHORTEST_PAUSE, LONGEST_PAUSE = 0.0001, 0.005
 """Between tries while another process writes: its transaction takes some forty microseconds."""
@@ -47,7 +47,7 @@ class Store:
 
     def answer(self, request: Request, deadline: float) -> Reply:
         """Answer one request: with a single statement where that can be, else as a batch of one."""
-        if not isinstance(request, ListNames) and request.name in self._memory.known:
+        if isinstance(request, CLAIM_REQUESTS) and request.name in self._memory.known:
             try:
                 with self._gate:
                     answered = alone(self._connected(), self._memory, request)
@@ -62,7 +62,7 @@ class Store:
     def carry_out(self, requests: Sequence[Request], deadline: float) -> list[Reply]:
         """Answer ``requests`` in one transaction, or raise ``BackendUnavailable``."""
         started_at = clock.now()
-        reads_only = all(isinstance(request, (Look, ListNames)) for request in requests)
+        reads_only = all(map(_only_reads, requests))
         work = self._read if reads_only else self._write
         pause = SHORTEST_PAUSE
         while True:
@@ -159,6 +159,16 @@ class Store:
     ) -> tuple[list[Reply], Sequence[Notice]]:
         batch = Batch(connection, self._memory, lease_clock.now())
         return [batch.answer(request) for request in requests], []
+
+
+def _only_reads(request: Request) -> bool:
+    if isinstance(request, CLAIM_REQUESTS):
+        return isinstance(request, Look)
+    if isinstance(request, ListNames):
+        return True
+    from holdfast.backends.sqlite.families import only_reads  # locks alone do without
+
+    return only_reads(request)
 
 
 def _identity(path: Path) -> Identity | None:

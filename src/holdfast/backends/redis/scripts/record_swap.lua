@@ -1,0 +1,45 @@
+--@ one key
+-- Put a value in the place of the version that was seen, or delete it. Counterpart: rules/record.py.
+
+local id, if_version, keep = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
+local fence, value = tonumber(ARGV[5]), ARGV[6] == '1' and ARGV[7]
+
+--@ recent
+--@ record
+
+if value and #value > 1048576 then
+    return {mark, 'refused', 'value', #value .. ' bytes are more than the 1048576 of a value'}
+end
+if keep and not (keep > 0 and keep <= 3153600000000000) then
+    local why = 'a value lives for more than nothing and at most a hundred years'
+    return {mark, 'refused', 'keep', why}
+end
+
+local done = outcome(kept[SWAPS], id)
+if done then
+    return {mark, 'swapped', tonumber(done), now}
+end
+local certain = kept[SWAPS] ~= '' and if_version >= kept[DROPPED] and 1 or 0
+if fence > 0 and fence < kept[FENCE] then
+    return {mark, 'moved', 'fence', certain, entry}
+end
+if if_version ~= version then
+    return {mark, 'moved', 'version', certain, entry}
+end
+
+if not value then
+    call('PERSIST', KEYS[1]) -- a first write that a full server allows: so it allows the next ones
+end
+version = math.max(kept[VERSION] + 1, now)
+local swaps, forgotten = remember(kept[SWAPS], id, string.format('%.0f', version))
+local ends = keep and now + keep or not value and now
+local after = cmsgpack.pack({
+    1, version, value, ends, math.max(kept[FENCE], fence), swaps,
+    forgotten and tonumber(forgotten) or kept[DROPPED]
+})
+if ends then
+    call('SET', KEYS[1], after, 'PX', math.ceil((ends - now) / 1000) + 60000)
+else
+    call('SET', KEYS[1], after)
+end
+return {mark, 'swapped', version, now}

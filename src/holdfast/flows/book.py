@@ -133,6 +133,7 @@ class Ticket:
         "bell",
         "claim_id",
         "confirmed_at",
+        "deaf",
         "doubtful",
         "holders",
         "name",
@@ -152,6 +153,7 @@ class Ticket:
         self.renew_at = inf  # not the keeper's business until the claim is known to be queued
         self.retry_at = inf
         self.holders: tuple[Tenure, ...] = ()
+        self.deaf = False  # nobody could be told for a while, so others may have been let in
         self.doubtful = False  # a copy of the claim may still be under way
 
     def settle(self, outcome: Outcome) -> None:
@@ -215,6 +217,7 @@ class Book:
                 for ticket in tuple(self.tickets.values()):
                     if ticket.renew_at < inf:
                         ticket.renew_at = -inf
+                        ticket.deaf = True
             case "forgotten":
                 for state in tuple(self.leases.values()):
                     state.deadline = -inf  # somebody else may be in already

@@ -5,7 +5,7 @@ import pytest
 from holdfast.errors import BackendUnavailable, LockBusy, Misuse
 from holdfast.flows import acquire
 from holdfast.observe import events
-from holdfast.rules.messages import Ended, Waiting, Withdraw
+from holdfast.rules.messages import Ended, Notice, Waiting, Withdraw
 from holdfast.values import Holder, Tenure
 from tests.flows.fakes import (
     CALL_LIMIT,
@@ -195,3 +195,34 @@ def test_a_reentrant_owner_comes_in_again() -> None:
     state = world.acquire()
     assert world.acquire(an_order(reentrant=True)) is state
     assert (state.count, len(world.requests)) == (2, 1)
+
+
+def test_a_place_in_line_is_told() -> None:
+    """An observer hears when the backend has confirmed a place, and nothing was lost since."""
+    world = World(waiting())
+    world.at(0.5, lambda: world.book.deliver(notice()))
+    world.acquire(an_order(wait=5.0))
+    assert world.told(events.Queued) == [events.Queued("n", 0.0)]
+    assert world.told(events.PlaceLost) == []
+
+
+def test_a_lost_place_is_told() -> None:
+    """A claim that lapsed in line is told before the new one, which has a place of its own."""
+    world = World(waiting(), renewed(Ended("c1", "lapsed")), waiting())
+    world.at(1.0, world.turn)
+    world.at(1.5, lambda: world.book.deliver(notice("c2")))
+    world.acquire(an_order(wait=60.0))
+    heard = [type(event) for event in world.events if not isinstance(event, events.Waited)]
+    queued, lost = events.Queued, events.PlaceLost
+    assert heard == [events.Claimed, queued, lost, queued, events.Granted]
+    assert "ended" in world.told(lost)[0].reason
+
+
+def test_who_could_not_be_told_may_have_been_passed_over() -> None:
+    """An inbox that was deaf for a while puts the place in doubt, and that is told."""
+    world = World(waiting())
+    world.at(0.3, lambda: world.book.deliver(Notice("missed", "", "", "", 0)))
+    world.at(0.5, lambda: world.book.deliver(notice()))
+    world.acquire(an_order(wait=5.0))
+    [lost] = world.told(events.PlaceLost)
+    assert "deaf" in lost.reason

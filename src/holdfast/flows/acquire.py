@@ -82,6 +82,7 @@ async def acquire(session: Session, order: Order, place: tuple[str, int]) -> Lea
         if state is not None:
             return state
         # The claim ended before its body could start: in line again, behind those who came since.
+        _displaced(session, order, trip, "the claim ended before its body could start")
         if runtime.now() >= trip.give_up_at:
             raise explain.too_late(session, order)
 
@@ -125,6 +126,8 @@ async def _attempt(
         outcome = _heard(session, order, ticket, trip, reply, asked_at)
         if outcome is None:
             outcome = await _wait_in_line(session, ticket, trip)
+            if ticket.deaf:
+                _displaced(session, order, trip, "the inbox was deaf for a while")
         if outcome is None:
             raise await _gave_up(session, order, ticket, trip)
         return await _take(session, order, ticket, outcome, trip, place)
@@ -168,6 +171,9 @@ def _heard(
             ticket.retry_at = inf if reply.retry_in is None else asked_at + reply.retry_in
             ticket.renew_at = asked_at + rule.TICK
             session.due(min(ticket.renew_at, ticket.retry_at))
+            if session.hub.curious:
+                waited_for = session.runtime.now() - trip.started_at
+                session.hub.tell(events.Queued(order.name, waited_for))
             return None
         case Ended():
             return reply
@@ -197,6 +203,13 @@ async def _wait_in_line(session: Session, ticket: Ticket, trip: _Trip) -> Outcom
         session.refuse_if_closed()  # the keeper withdraws what was waiting
         session.keeper.mind()
     return ticket.outcome
+
+
+def _displaced(session: Session, order: Order, trip: _Trip, reason: str) -> None:
+    """Tell that others may have been let in first."""
+    if session.hub.curious:
+        waited_for = session.runtime.now() - trip.started_at
+        session.hub.tell(events.PlaceLost(order.name, waited_for, reason))
 
 
 async def _gave_up(session: Session, order: Order, ticket: Ticket, trip: _Trip) -> Exception:

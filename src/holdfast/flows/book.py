@@ -111,6 +111,7 @@ class Ticket:
     renew_at = inf  # not the keeper's business until the claim is known to be queued
     retry_at = inf
     holders: tuple[Tenure, ...] = ()
+    deaf = False  # nobody could be told for a while, so others may have been let in
     doubtful = False  # a copy of the claim may still be under way
 
     def __init__(self, name: str, claim_id: str, ttl: float) -> None:
@@ -180,6 +181,7 @@ class Book:
                 for ticket in tuple(self.tickets.values()):
                     if ticket.renew_at < inf:
                         ticket.renew_at = -inf
+                        ticket.deaf = True
             case "forgotten":
                 for state in tuple(self.leases.values()):
                     state.deadline = -inf  # somebody else may be in already

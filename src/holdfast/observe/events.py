@@ -18,6 +18,21 @@ class Claimed(NamedTuple):
     wait: float | None
 
 
+class Queued(NamedTuple):
+    """The backend has confirmed a place in line."""
+
+    name: str
+    waited_for: float
+
+
+class PlaceLost(NamedTuple):
+    """A place in line was lost, or nobody could be told there: others may be let in first."""
+
+    name: str
+    waited_for: float
+    reason: str
+
+
 class Granted(NamedTuple):
     """A lease begins."""
 
@@ -96,6 +111,8 @@ class Broken(NamedTuple):
 
 Event: TypeAlias = (
     Claimed
+    | Queued
+    | PlaceLost
     | Granted
     | Busy
     | Waited

@@ -55,7 +55,7 @@ async def _finish_chores(session: Session, patience: Patience) -> None:
     failed = chores
     try:
         if chores:
-            limit = rule.attempt_limit(now, _soonest_end(session), session.call_limit)
+            limit = _limit(session, patience, now)
             requests = [chore.request for chore in chores]
             replies = await session.wire.ask_all(requests, now + limit)
             failed = [
@@ -105,7 +105,7 @@ async def _renew(
         item = Item(ticket.claim_id, 0, ticket.ttl, rule.PATIENCE)
         items.setdefault(ticket.name, []).append(item)
     requests = [Renew(name, tuple(items[name])) for name in sorted(items, key=str.encode)]
-    limit = rule.attempt_limit(asked_at, _soonest_end(session), session.call_limit)
+    limit = _limit(session, patience, asked_at)
     replies = await session.wire.ask_all(requests, asked_at + limit)
     failed = False
     for request, reply in zip(requests, replies, strict=True):
@@ -187,13 +187,30 @@ def _note(session: Session, patience: Patience, *, failed: bool) -> None:
         patience.failures, patience.again_at = 0, -inf
 
 
-def _soonest_end(session: Session) -> float:
-    """Say when the first of the leases ends, or the first of the places in line."""
+def _limit(session: Session, patience: Patience, now: float) -> float:
+    """Say how long one try may take.
+
+    At most a third of what is left of the first lease or place to end. And since callers begin
+    leases of which a keeper that hangs on a silent connection knows nothing: at first a second, or
+    a third of the shortest ttl in sight. Each failure doubles that, for servers that are slow.
+    """
+    book = session.book
+    in_sight = (*tuple(book.leases.values()), *tuple(book.tickets.values()))
+    shortest = min((one.ttl for one in in_sight), default=inf)
+    brief = min(rule.TICK, max(shortest / 3, 0.05)) * (1 << min(patience.failures, 8))
+    return min(brief, rule.attempt_limit(now, _soonest_end(session, now), session.call_limit))
+
+
+def _soonest_end(session: Session, now: float) -> float:
+    """Say when the first of the leases ends, or the first of the places in line.
+
+    A place whose patience is over is not in a hurry any more, nor is a claim that has no place yet.
+    """
     book = session.book
     leases = min((state.deadline for state in tuple(book.leases.values())), default=inf)
     waiting = [ticket for ticket in tuple(book.tickets.values()) if ticket.outcome is None]
-    places = min((ticket.confirmed_at for ticket in waiting), default=inf) + rule.PATIENCE
-    return min(leases, places if places > session.runtime.now() else inf)
+    places = [ticket.confirmed_at + rule.PATIENCE for ticket in waiting]
+    return min(leases, *(place for place in places if place > now), inf)
 
 
 def _next_look(session: Session, patience: Patience) -> float:

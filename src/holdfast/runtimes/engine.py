@@ -15,6 +15,7 @@ from collections.abc import Callable
 from holdfast import clock
 from holdfast.flows.book import Book
 from holdfast.flows.release import release_all
+from holdfast.flows.rounds import disinherit
 from holdfast.flows.session import Session, Tells
 from holdfast.ports import Backend, Runtime, Wire
 from holdfast.rules.messages import Release
@@ -114,11 +115,7 @@ class Engine:
 
     def start_anew(self) -> None:
         """Forget, in a forked child, everything that belongs to the parent."""
-        for state in tuple(self.book.leases.values()):
-            state.loss = "this process was forked, and the lease stayed with its parent"
-            state.released = True  # so that nothing done here reaches the parent's grant
-        for ticket in tuple(self.book.tickets.values()):
-            ticket.renew_at = ticket.retry_at = float("inf")
+        disinherit(self.book)
         self.keeper.forget()
         _inherited.append(self.session)  # closing it here would disturb the parent's connections
         _inherited.append(self.keeper)

@@ -1,8 +1,8 @@
 """The keeper: one daemon thread per client that renews its leases and hears of loss.
 
 A thread in *both* runtimes, with a wire and an inbox of its own, so that a blocked event loop does
-not lose the lock. The story it tells is ``flows.keep``; here is only who turns the page. It refers
-to private state alone, so that clients and leases can be collected while it runs.
+not lose the lock. What it does is ``flows.rounds`` and ``flows.keep``; here is only who goes the
+rounds. It refers to private state alone, so that clients and leases can be collected while it runs.
 """
 
 from __future__ import annotations
@@ -10,20 +10,16 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from math import inf
 
-from holdfast.flows.book import Book, Chore
-from holdfast.flows.keep import Patience, turn
+from holdfast.flows.book import Book
+from holdfast.flows.keep import Patience
+from holdfast.flows.rounds import go_round, hear, overhear
 from holdfast.flows.session import Session
 from holdfast.observe.hub import complain
 from holdfast.ports import Backend, Bell, Ear
-from holdfast.rules.lease import PATIENCE
-from holdfast.rules.messages import Notice, Release, Withdraw
+from holdfast.rules.messages import Notice
 from holdfast.runtimes.step import run
 from holdfast.values import Holder
-
-ON_ITS_WAY = 1.0
-"""How long a lease may be without its public face: it takes microseconds, unless we are paused."""
 
 BREATHER = 0.1
 """How long the keeper pauses after a fault of its own, so that it cannot spin."""
@@ -108,23 +104,19 @@ class Keeper:
             self._ear.forget()
 
     def _deliver(self, notice: Notice) -> None:
-        self._book.deliver(notice)
-        if notice.what != "granted":
-            self.wake()  # the loss is told on the keeper's own thread
+        overhear(self._session, notice)
 
     def _run(self) -> None:
         patience = Patience()
         ear = self._open()
         # An interrupted start may have been followed by another: then the later one is the keeper.
-        while self._thread is threading.current_thread() and not self._done():
+        while self._thread is threading.current_thread():
             try:
-                look_at = self._drop_orphans()
-                until = min(look_at, run(turn(self._session, patience)))
-                if self._book.closing and not self._book.chores:
-                    continue
+                until = run(go_round(self._session, patience))
+                if until is None:
+                    break
                 notices = ear.listen(until)
-                for notice in notices:
-                    self._book.deliver(notice)
+                hear(self._session, notices)
                 if notices:
                     time.sleep(0)  # those who were told go first
             except Exception:  # noqa: BLE001 - whatever it is, the leases still need their keeper
@@ -137,41 +129,3 @@ class Keeper:
         self._session.wire.close()
         for goodbye in self._goodbyes:
             goodbye.ring()
-
-    def _drop_orphans(self) -> float:
-        """Give back leases that nobody has.
-
-        An interruption came between the grant and the lease, or in the middle of the release. Say
-        when to look again, if there is one that may still be on its way to its owner.
-        """
-        book, now = self._book, self._session.runtime.now()
-        look_at = inf
-        for state in tuple(book.leases.values()):
-            if state.face is not None and not state.released:
-                continue
-            if now < state.started_at + ON_ITS_WAY:
-                look_at = min(look_at, state.started_at + ON_ITS_WAY)
-            elif book.leases.pop(state.claim_id, None) is not None:
-                state.loss = "it was never taken: the call that asked for it was interrupted"
-                book.owned.pop((state.name, state.owner), None)
-                book.chores.append(Chore(Release(state.name, state.claim_id), state.deadline))
-        return look_at
-
-    def _done(self) -> bool:
-        """When the client is closed, turn what it still holds into chores, and end with them."""
-        book = self._book
-        if not book.closing:
-            return False
-        for claim_id in tuple(book.leases):
-            state = book.leases.pop(claim_id, None)
-            if state is not None:
-                state.released = True
-                book.chores.append(Chore(Release(state.name, claim_id), state.deadline))
-        for claim_id in tuple(book.tickets):
-            ticket = book.tickets.pop(claim_id, None)
-            if ticket is not None:
-                until = self._session.runtime.now() + PATIENCE
-                book.chores.append(Chore(Withdraw(ticket.name, claim_id), until))
-                if ticket.bell is not None:
-                    ticket.bell.ring()
-        return not book.chores

@@ -1,0 +1,94 @@
+"""The keeper's rounds: what it does between two looks into its inbox, until its client is closed.
+
+One round drops the leases that nobody has, does a turn of ``flows.keep`` and says how long to
+listen. ``runtimes.keeper`` only goes the rounds on its thread, the simulator on its virtual clock.
+Here is also what becomes of a book when its process forks. Nothing takes a lock or waits for
+anything but the wire.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import inf
+
+from holdfast.flows.book import Book, Chore
+from holdfast.flows.keep import Patience, turn
+from holdfast.flows.session import Session
+from holdfast.rules.lease import PATIENCE
+from holdfast.rules.messages import Notice, Release, Withdraw
+
+ON_ITS_WAY = 1.0
+"""How long a lease may be without its public face: it takes microseconds, unless we are paused."""
+
+
+async def go_round(session: Session, patience: Patience) -> float | None:
+    """Do what is due and say until when to listen; ``None`` when the client is closed and done."""
+    book = session.book
+    while not _wound_up(session):
+        look_at = _drop_orphans(session)
+        until = min(look_at, await turn(session, patience))
+        if book.chores or not book.closing:
+            return until
+    return None
+
+
+def hear(session: Session, notices: Iterable[Notice]) -> None:
+    """Take in what the keeper itself has listened to; it looks at the book next anyway."""
+    for notice in notices:
+        session.book.deliver(notice)
+
+
+def overhear(session: Session, notice: Notice) -> None:
+    """Take in what somebody else has heard for the keeper: a thread, a loop, a wire."""
+    session.book.deliver(notice)
+    if notice.what != "granted":
+        session.keeper.wake()  # the loss is told on the keeper's own thread
+
+
+def disinherit(book: Book) -> None:
+    """Let a forked child hold nothing: all that its copy of the book names is its parent's."""
+    for state in tuple(book.leases.values()):
+        state.loss = "this process was forked, and the lease stayed with its parent"
+        state.released = True  # so that nothing done here reaches the parent's grant
+    for ticket in tuple(book.tickets.values()):
+        ticket.renew_at = ticket.retry_at = inf
+
+
+def _drop_orphans(session: Session) -> float:
+    """Give back leases that nobody has.
+
+    An interruption came between the grant and the lease, or in the middle of the release. Say
+    when to look again, if there is one that may still be on its way to its owner.
+    """
+    book, now = session.book, session.runtime.now()
+    look_at = inf
+    for state in tuple(book.leases.values()):
+        if state.face is not None and not state.released:
+            continue
+        if now < state.started_at + ON_ITS_WAY:
+            look_at = min(look_at, state.started_at + ON_ITS_WAY)
+        elif book.leases.pop(state.claim_id, None) is not None:
+            state.loss = "it was never taken: the call that asked for it was interrupted"
+            book.owned.pop((state.name, state.owner), None)
+            book.chores.append(Chore(Release(state.name, state.claim_id), state.deadline))
+    return look_at
+
+
+def _wound_up(session: Session) -> bool:
+    """When the client is closed, turn what it still holds into chores, and end with them."""
+    book = session.book
+    if not book.closing:
+        return False
+    for claim_id in tuple(book.leases):
+        state = book.leases.pop(claim_id, None)
+        if state is not None:
+            state.released = True
+            book.chores.append(Chore(Release(state.name, claim_id), state.deadline))
+    for claim_id in tuple(book.tickets):
+        ticket = book.tickets.pop(claim_id, None)
+        if ticket is not None:
+            until = session.runtime.now() + PATIENCE
+            book.chores.append(Chore(Withdraw(ticket.name, claim_id), until))
+            if ticket.bell is not None:
+                ticket.bell.ring()
+    return not book.chores

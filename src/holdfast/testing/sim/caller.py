@@ -1,0 +1,168 @@
+"""What the callers of a simulated world do: take names, work, write, look, break, go on.
+
+A caller is a thread or task of a client. It uses the shipped flows as the public API does, and tells
+whoever watches when it is let in, when it leaves and how each call ended.
+"""
+
+from __future__ import annotations
+
+from asyncio import CancelledError
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from holdfast.errors import BackendUnavailable, Conflict, LockBusy, LockLost, Misuse
+from holdfast.flows import acquire as acquiring
+from holdfast.flows import extend as extending
+from holdfast.flows import inspect as inspecting
+from holdfast.flows import release as releasing
+from holdfast.flows import wait_lost as watching
+from holdfast.flows.book import LeaseState
+from holdfast.flows.order import Order
+from holdfast.testing.sim.client import Client
+from holdfast.testing.sim.plan import Hold, Inspect, Job
+from holdfast.testing.sim.resource import Write
+from holdfast.testing.sim.stay import Stay
+
+if TYPE_CHECKING:
+    from holdfast.testing.sim.world import World
+
+STRUCK = (CancelledError, KeyboardInterrupt)
+
+AGAIN = 0.3
+"""How long an insisting caller pauses before it asks again."""
+
+A_GAP = 0.002
+"""Between the check and the write: where a pause does its harm."""
+
+
+class Caller:
+    """One thread or task, with a list of jobs."""
+
+    def __init__(self, world: World, client: Client, number: int, jobs: tuple[Job, ...]) -> None:
+        self.world = world
+        self.client = client
+        self.number = number
+        self.jobs = jobs
+        self.label = f"caller {number}"
+        self.done = False
+        self.asking_since: float | None = None
+        self.asking_for: Order | None = None
+
+    async def run(self) -> None:
+        """Do all jobs; one that is struck down is followed by the next."""
+        for job in self.jobs:
+            try:
+                await self.client.runtime.sleep(job.before)
+                if isinstance(job, Hold):
+                    await self._hold(job)
+                else:
+                    await self._inspect(job)
+            except STRUCK:
+                self.world.note(self.client, "is struck", self.label)
+            finally:
+                self.asking_since = None
+
+    async def _hold(self, job: Hold) -> None:
+        """Get in, once; an insisting caller asks until it got in."""
+        while True:
+            healed = self.world.healed
+            order = Order(job.name, job.want, job.wait, job.renew, job.max_hold)
+            if job.insists and healed:
+                order = order.with_wait(None)
+            try:
+                state = await self._acquire(order)
+            except (LockBusy, BackendUnavailable, Misuse):
+                if not job.insists or self.client.book.closing:
+                    return
+            else:
+                await self._stay(job, state)
+                return
+            await self.client.runtime.sleep(AGAIN * (0.5 + self.client.dice.random()))
+
+    async def _acquire(self, order: Order) -> LeaseState:
+        self.asking_since, self.asking_for = self.client.scheduler.time, order
+        try:
+            return await acquiring.acquire(self.client.session, order, (self.label, self.number))
+        except BaseException as error:
+            self.world.watch.asked_in_vain(self.client, error)
+            raise
+        finally:
+            self.asking_since = self.asking_for = None
+
+    async def _stay(self, job: Hold, state: LeaseState) -> None:
+        client, watch = self.client, self.world.watch
+        if job.leaving == "drop":
+            watch.dropped(client, state)
+            return
+        state.face = lambda: state
+        stay = watch.entered(client, state)
+        if job.stops and client.plan.style == "aio":
+            state.listeners.append(self._stop(stay))
+        try:
+            await self._body(job, stay)
+        except LockLost:
+            pass  # the body stops, which is all that is asked of it
+        finally:
+            stay.leaving = True
+            try:
+                await self._leave(job, state)
+            finally:
+                watch.left(stay)
+
+    async def _leave(self, job: Hold, state: LeaseState) -> None:
+        if job.leaving == "all":
+            await releasing.release_all(self.client.session)
+        await releasing.release(self.client.session, state)
+
+    def _stop(self, stay: Stay) -> Callable[[], object]:
+        """Make the callback that cancels the body when its lease is lost, as ``TaskStop`` does."""
+        task = self.client.scheduler.current
+
+        def fire() -> None:
+            if task is not None and not stay.leaving:
+                task.strike((task.turn, CancelledError()))
+
+        return fire
+
+    async def _body(self, job: Hold, stay: Stay) -> None:
+        client, state = self.client, stay.state
+        if job.watches:
+            await watching.wait_lost(client.session, state, sum(job.steps))
+            return
+        for number, span in enumerate(job.steps):
+            await client.runtime.sleep(span)
+            if number == 0 and job.extend:
+                try:
+                    await extending.extend(client.session, state, job.extend)
+                except BackendUnavailable:
+                    pass  # the lease is as good as it was
+            if not state.holds(client.now()):
+                return
+            await client.runtime.sleep(A_GAP)  # a pause in here is what no check can see
+            self._write(stay)
+
+    def _write(self, stay: Stay) -> None:
+        state = stay.state
+        exclusive = state.want.weight == state.want.capacity
+        if not exclusive and not state.slots:
+            return  # readers write nothing
+        grant = self.world.watch.number_of(state.claim_id)
+        slot = state.slots[0] if state.slots else -1
+        write = Write(state.name, slot, state.token, grant, self.client.name)
+        scheduler = self.client.scheduler
+        scheduler.at(scheduler.time + self.world.weather.fast, self.world.watch.wrote, write)
+
+    async def _inspect(self, job: Inspect) -> None:
+        session = self.client.session
+        try:
+            if job.what == "list":
+                await inspecting.locks(session, "")
+                return
+            found = await inspecting.show(session, job.name)
+            if job.what == "show" or not found.holders:
+                return
+            held = found.holders[0]
+            force = job.what == "force"
+            await inspecting.break_lock(session, job.name, held.token, "simulated", force=force)
+        except (BackendUnavailable, Conflict, Misuse):
+            return

@@ -1,0 +1,222 @@
+"""Who watches a simulated world: told of everything, it asks each invariant in turn.
+
+The world tells it what truly happens (the server's records, who is inside, who is dead), so that
+what clients believe can be held against it. The first violation stops the world; it is noted and
+not raised, because it would be raised inside the very code that is being examined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from holdfast.errors import HoldfastError
+from holdfast.flows.book import LeaseState
+from holdfast.observe.events import Event, Lost
+from holdfast.rules.holding import Record
+from holdfast.rules.messages import Break, Claim, Request
+from holdfast.testing.sim.client import Client
+from holdfast.testing.sim.invariants.exclusion import Exclusion
+from holdfast.testing.sim.invariants.fencing import Fencing
+from holdfast.testing.sim.invariants.ghosts import Ghosts
+from holdfast.testing.sim.invariants.honesty import Honesty
+from holdfast.testing.sim.invariants.loudness import Loudness
+from holdfast.testing.sim.invariants.order import FirstCome
+from holdfast.testing.sim.invariants.tokens import Tokens
+from holdfast.testing.sim.resource import Resource, Write
+from holdfast.testing.sim.scheduler import Task
+from holdfast.testing.sim.server import Server
+from holdfast.testing.sim.stay import Stay
+
+if TYPE_CHECKING:
+    from holdfast.testing.sim.world import World
+
+
+class Violation(NamedTuple):
+    """What was broken, when, and how it showed."""
+
+    invariant: str
+    at: float
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.invariant} at {self.at:.6f} s: {self.text}"
+
+
+class Watch:
+    """Keeps what the invariants need to know, and the first violation."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.promises = world.promises
+        self.violation: Violation | None = None
+        self.stays: dict[str, list[Stay]] = {}  # by name, those whose body has not ended
+        self.past: list[Stay] = []  # those whose body has ended, if their client is alive
+        self.crowded: dict[str, list[Stay]] = {}  # names under which more are inside than may be
+        self.asking: dict[Task | None, str] = {}  # which claim a caller sees through
+        self.minded: set[str] = set()  # claims that somebody asks for or has
+        self.ended_at: dict[str, float] = {}  # since when nobody minds a claim
+        self.forced: set[tuple[str, int]] = set()  # grants broken by force
+        self.flying: dict[str, int] = {}  # how many copies of a claim are under way
+        self.entries = 0
+        self.losses = 0
+        self.resource = Resource()
+        self.exclusion = Exclusion(self)
+        self.tokens = Tokens(self)
+        self.order = FirstCome(self)
+        self.ghosts = Ghosts(self)
+        self.honesty = Honesty(self)
+        self.loudness = Loudness(self)
+        self.fencing = Fencing(self)
+
+    def fail(self, invariant: str, text: str) -> None:
+        """Note a violation and stop the world; only the first counts."""
+        if self.violation is None:
+            scheduler = self.world.scheduler
+            self.violation = Violation(invariant, scheduler.time, text)
+            self.world.note(None, "VIOLATION", invariant, text)
+            scheduler.stopped = True
+
+    def look(self) -> None:
+        """Look after an event, while more are inside of some name than may be."""
+        self.exclusion.look()
+
+    # What the server does
+
+    def stepped(
+        self,
+        server: Server,
+        request: Request,
+        before: Record,
+        after: Record,
+        closed: Collection[str],
+    ) -> None:
+        """A record was changed."""
+        if type(request) is Break and request.force:
+            self._forced(request)
+        if after.grants:
+            known = {grant.claim_id for grant in before.grants}
+            new = [grant for grant in after.grants if grant.claim_id not in known]
+            if new:
+                for grant in new:
+                    self.tokens.granted(after.name, grant)
+                self.order.granted(before, after, closed)
+            self.ghosts.look(server, after)
+
+    def _forced(self, request: Break) -> None:
+        self.forced.add((request.name, request.token))
+        for stay in self.stays.get(request.name, ()):
+            if stay.state.token == request.token:
+                stay.excused = True
+
+    def under_way(self, requests: Sequence[Request], change: int) -> None:
+        """Claims have left, or have arrived."""
+        for request in requests:
+            if type(request) is Claim:
+                self.flying[request.claim_id] = self.flying.get(request.claim_id, 0) + change
+
+    # What callers do
+
+    def claims(self, client: Client, claim_id: str) -> None:
+        """A caller begins to ask."""
+        task = client.scheduler.current
+        self._unmind(self.asking.get(task))
+        self.asking[task] = claim_id
+        self.minded.add(claim_id)
+
+    def asked_in_vain(self, client: Client, error: BaseException) -> None:
+        """An acquire ended without a lease."""
+        claim_id = self.asking.pop(client.scheduler.current, None)
+        if claim_id is not None and not client.dead:
+            self._unmind(claim_id)
+            if isinstance(error, HoldfastError):
+                self.honesty.refused(client, claim_id, error)
+
+    def entered(self, client: Client, state: LeaseState) -> Stay:
+        """A body was let in."""
+        self.asking.pop(client.scheduler.current, None)
+        self.entries += 1
+        stay = Stay(client, state, self.world.scheduler.time)
+        stay.excused = (state.name, state.token) in self.forced
+        self.world.note(client, "is in", state.name, state.token)
+        inside = self.stays.setdefault(state.name, [])
+        self.loudness.entered(stay, inside)
+        inside.append(stay)
+        self._count(state.name)
+        self.exclusion.entered(stay, inside)
+        return stay
+
+    def inherits(self, child: Client, state: LeaseState) -> None:
+        """A forked child has a copy of a lease."""
+        stay = Stay(child, state, self.world.scheduler.time)
+        stay.inherited = True
+        self.stays.setdefault(state.name, []).append(stay)
+        self._count(state.name)
+
+    def left(self, stay: Stay) -> None:
+        """A body has ended."""
+        stay.over = True
+        state = stay.state
+        self.stays[state.name].remove(stay)
+        self.past.append(stay)
+        self._count(state.name)
+        if not stay.inherited:
+            self._unmind(state.claim_id)
+        self.world.note(stay.client, "is out", state.name, state.token)
+
+    def dropped(self, client: Client, state: LeaseState) -> None:
+        """An interruption came between the grant and the lease: nobody has it."""
+        self.asking.pop(client.scheduler.current, None)
+        self._unmind(state.claim_id)
+        self.world.note(client, "drops", state.name, state.token)
+
+    def crashed(self, client: Client) -> None:
+        """A client is dead: it believes nothing, and nobody minds its claims."""
+        for name in tuple(self.stays):
+            for stay in tuple(self.stays[name]):
+                if stay.client is client:
+                    self.stays[name].remove(stay)
+                    self._unmind(stay.state.claim_id)
+            self._count(name)
+        for task, claim_id in tuple(self.asking.items()):
+            if task is not None and task.process is client:
+                self._unmind(claim_id)
+                del self.asking[task]
+        self.past = [stay for stay in self.past if stay.client is not client]
+
+    def wrote(self, write: Write) -> None:
+        """A write has arrived at what the lock protects."""
+        self.fencing.wrote(write, *self.resource.write(write))
+
+    def told(self, client: Client, event: Event) -> None:
+        """A client's observers were told something."""
+        if self.world.trace is not None:
+            self.world.note(client, "tells", type(event).__name__, event)
+        if type(event) is Lost:
+            self.losses += 1
+            for stay in (*self.stays.get(event.name, ()), *self.past):
+                if stay.client is client and stay.state.token == event.token:
+                    stay.told += 1
+                    stay.told_at = self.world.scheduler.time
+
+    def stumbled(self, client: Client, who: str, error: BaseException) -> None:
+        """Something came out of the product that must never come out of it."""
+        self.fail("nothing breaks", f"{client.name}: {who} ended with {error!r}")
+
+    def number_of(self, claim_id: str) -> int:
+        """Say which grant of its name a claim was."""
+        return self.tokens.numbers.get(claim_id, 0)
+
+    def _unmind(self, claim_id: str | None) -> None:
+        if claim_id is not None and claim_id in self.minded:
+            self.minded.discard(claim_id)
+            self.ended_at[claim_id] = self.world.scheduler.time
+
+    def _count(self, name: str) -> None:
+        inside = self.stays[name]
+        if sum(stay.state.want.weight for stay in inside) > (
+            inside[0].state.want.capacity if inside else 0
+        ):
+            self.crowded[name] = inside
+        else:
+            self.crowded.pop(name, None)

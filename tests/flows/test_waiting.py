@@ -4,6 +4,7 @@ import pytest
 
 from holdfast.errors import BackendUnavailable, LockBusy, Misuse
 from holdfast.flows import acquire
+from holdfast.flows.book import Ticket
 from holdfast.observe import events
 from holdfast.rules.messages import Ended, Notice, Waiting, Withdraw
 from holdfast.values import Holder, Tenure
@@ -118,6 +119,17 @@ def test_a_waiter_looks_after_its_keeper() -> None:
     world.acquire()
     assert len(world.waits) == world.minded == 5
     assert max(world.waits) == pytest.approx(2.0)
+
+
+def test_a_crowd_shares_the_look_after_its_keeper() -> None:
+    """With a hundred waiters each looks five times as seldom: together ten times a second."""
+    world = World(waiting())
+    for number in range(99):
+        world.book.tickets[f"other {number}"] = Ticket("n", f"other {number}", 10.0)
+    world.at(9.0, lambda: world.book.deliver(notice()))
+    world.rewrite(waiting(), renewed(granted()))
+    world.acquire()
+    assert max(world.waits) == pytest.approx(2.0 * 100 / 20 * (0.5 + world.dice()))
 
 
 def test_the_keeper_is_due_a_second_after_the_claim() -> None:

@@ -37,6 +37,9 @@ from holdfast.rules.messages import (
 LOOK_UP = 2.0
 """How often a waiting caller looks whether its keeper is still there."""
 
+CROWD = 20
+"""So many look for themselves; more than that share the work, each at another moment."""
+
 LONG_WAIT = 10.0
 """After how long a wait is worth a line in the log, and then again."""
 
@@ -199,10 +202,18 @@ async def _wait_in_line(session: Session, ticket: Ticket, trip: _Trip) -> Outcom
             waited_for = now - trip.started_at
             if session.book.may_say(ticket.name, now, LONG_WAIT):
                 session.hub.tell(events.Waited(ticket.name, waited_for, ticket.holders))
-        await bell.wait(min(trip.give_up_at, say_at, now + LOOK_UP))
+        await bell.wait(min(trip.give_up_at, say_at, now + _look_after(session)))
         session.refuse_if_closed()  # the keeper withdraws what was waiting
         session.keeper.mind()
     return ticket.outcome
+
+
+def _look_after(session: Session) -> float:
+    """Say when to look for the keeper: whoever finds it dead starts it again for everybody."""
+    waiting = len(session.book.tickets)
+    if waiting <= CROWD:
+        return LOOK_UP
+    return LOOK_UP * waiting / CROWD * (0.5 + session.runtime.dice())
 
 
 def _displaced(session: Session, order: Order, trip: _Trip, reason: str) -> None:

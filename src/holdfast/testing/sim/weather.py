@@ -61,11 +61,7 @@ class Network:
         self.weather = weather
         self._fast = weather.fast
         self._trouble = (
-            weather.slow
-            + weather.lost_request
-            + weather.lost_reply
-            + weather.twice
-            + weather.torn
+            weather.slow + weather.lost_request + weather.lost_reply + weather.twice + weather.torn
         )
 
     def fate(self) -> Fate:

@@ -11,7 +11,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from holdfast.testing.history import Recorder, Terms, judge
+from holdfast.testing.history.judge import judge
+from holdfast.testing.history.record import Recorder
+from holdfast.testing.history.terms import Terms
 
 LIMIT = 60.0
 NAMES, SHARED, WORKERS, CHECKS = 20, 5, 64, 3

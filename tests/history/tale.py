@@ -4,8 +4,10 @@ import json
 from pathlib import Path
 from typing import Any, Self
 
-from holdfast.testing.history import Terms, Verdict, judge
 from holdfast.testing.history.form import MARK, SUFFIX, VERSION
+from holdfast.testing.history.judge import judge
+from holdfast.testing.history.terms import Terms
+from holdfast.testing.history.verdict import Verdict
 
 MS = 1_000_000
 START = 5_000_000_000

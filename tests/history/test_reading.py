@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.testing.history import HistoryError, Recorder, judge, now_ns
-from holdfast.testing.history.form import KINDS
+from holdfast.testing.history.form import KINDS, HistoryError
+from holdfast.testing.history.judge import judge
+from holdfast.testing.history.moment import now_ns
 from holdfast.testing.history.read import History
+from holdfast.testing.history.record import Recorder
 from tests.history.tale import Tale
 
 ROOT = Path(__file__).parents[2]
@@ -58,7 +60,7 @@ def test_no_history_is_written_twice(tmp_path: Path) -> None:
 WRITER = """
 import sys
 from pathlib import Path
-from holdfast.testing.history import Recorder
+from holdfast.testing.history.record import Recorder
 recorder = Recorder(Path(sys.argv[1]), "victim")
 n = recorder.claim()
 recorder.note("ask", n=n, name="x", ttl=1.0, wait=None)

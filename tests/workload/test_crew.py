@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 
 from holdfast import Client
-from holdfast.testing.history import Terms, Verdict
+from holdfast.testing.history.terms import Terms
+from holdfast.testing.history.verdict import Verdict
 from holdfast.testing.watching import eventually
-from holdfast.testing.workload import Crew, Habits, Mode, Plan
+from holdfast.testing.workload.crew import Crew
+from holdfast.testing.workload.plan import Habits, Mode, Plan
 from tests.servers.shared import shared_server
 
 TERMS = Terms(waiting_limit=15, idle_limit=6, recovery=4)

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.testing.history import judge
-from holdfast.testing.workload import Refused, Resource
-from holdfast.testing.workload.resource import WIDTH
+from holdfast.testing.history.judge import judge
+from holdfast.testing.workload.resource import WIDTH, Refused, Resource
 
 
 def entries(folder: Path) -> list[dict[str, object]]:

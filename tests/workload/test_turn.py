@@ -3,7 +3,7 @@
 import json
 import random
 
-from holdfast.testing.workload import Habits, Plan
+from holdfast.testing.workload.plan import Habits, Plan
 from holdfast.testing.workload.turn import Step, Turn
 
 PLAN = Plan(url="memory://", folder="", names=("a", "b"))

@@ -11,7 +11,9 @@ import json
 import sys
 from pathlib import Path
 
-from holdfast.testing.history import HistoryError, Terms, judge
+from holdfast.testing.history.form import HistoryError
+from holdfast.testing.history.judge import judge
+from holdfast.testing.history.terms import Terms
 
 
 def main() -> int:

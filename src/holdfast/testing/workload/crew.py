@@ -11,7 +11,6 @@ import os
 import select
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -24,14 +23,14 @@ from holdfast.testing.history.record import Recorder
 from holdfast.testing.history.terms import Terms
 from holdfast.testing.history.verdict import Verdict
 from holdfast.testing.workload.plan import Mode, Plan
-
-PROGRAM = (sys.executable, "-m", "holdfast.testing.workload")
+from holdfast.testing.workload.processes import Forked, Process, spawned
+from holdfast.testing.workload.worker import main
 
 
 class Worker:
     """One process of the crew."""
 
-    def __init__(self, name: str, mode: Mode, process: subprocess.Popen[bytes], log: Path) -> None:
+    def __init__(self, name: str, mode: Mode, process: Process, log: Path) -> None:
         self.name = name
         self.mode: Mode = mode
         self.pid = process.pid
@@ -78,8 +77,10 @@ class Fault:
 class Crew:
     """The workers of one run. Leaving it ends whoever is still there."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, *, forking: bool = False) -> None:
+        """Make a crew without workers; ``forking`` makes them cheaper, see ``processes``."""
         self.plan = plan
+        self._forking = forking
         self.folder = Path(plan.folder)
         self.workers: list[Worker] = []
         self._recorder = Recorder(self.folder, "crew", role="crew", seed=plan.seed)
@@ -91,14 +92,7 @@ class Crew:
         self._started += 1
         name = f"{mode}-{self._started}"
         log = self.folder / f"{name}.log"
-        with log.open("wb") as stderr:
-            process = subprocess.Popen(  # noqa: S603 - our own program
-                PROGRAM,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,  # says nothing; its end tells that forked children are gone
-                stderr=stderr,
-                process_group=0,  # Ctrl-C is for whoever runs the crew
-            )
+        process = Forked(log, main) if self._forking else spawned(log)
         worker = Worker(name, mode, process, log)
         self.workers.append(worker)
         if process.stdin is not None:

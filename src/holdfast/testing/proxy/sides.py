@@ -1,5 +1,7 @@
 """One end of a connection through the proxy: what comes from there, and what is sent there."""
 
+from __future__ import annotations
+
 import asyncio
 import contextlib
 import socket
@@ -7,16 +9,16 @@ import struct
 from collections.abc import Callable
 from typing import TYPE_CHECKING, cast
 
-from tests.servers.mood import Traffic
+from holdfast.testing.proxy.mood import Traffic
 
 if TYPE_CHECKING:
-    from tests.servers.links import Link
+    from holdfast.testing.proxy.links import Link
 
 
 class Side(asyncio.Protocol):
     """One end of a link. What is sent to it goes out in order, late if the proxy is late."""
 
-    def __init__(self, link: "Link", traffic: Traffic) -> None:
+    def __init__(self, link: Link, traffic: Traffic) -> None:
         self._link = link
         self._traffic = traffic
         self._transport: asyncio.Transport | None = None

@@ -3,17 +3,19 @@
 All of it happens in the thread of the proxy's event loop (`proxy.py`).
 """
 
+from __future__ import annotations
+
 import asyncio
 from typing import Any
 
-from tests.servers.mood import Mood
-from tests.servers.sides import Side
+from holdfast.testing.proxy.mood import Mood
+from holdfast.testing.proxy.sides import Side
 
 
 class Link:
     """A client's connection and the one to the server that belongs to it."""
 
-    def __init__(self, mood: Mood, links: "set[Link]", target: tuple[str, int]) -> None:
+    def __init__(self, mood: Mood, links: set[Link], target: tuple[str, int]) -> None:
         self.mood = mood
         self.client = Side(self, mood.requests)
         self.damaged = False  # something that was said here is lost

@@ -1,5 +1,7 @@
 """How the proxy behaves at the moment, and what it has seen so far."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass, field
 

@@ -8,8 +8,8 @@ import pytest
 
 from holdfast import AsyncClient, BackendUnavailable, Client, Misuse, clock
 from holdfast.backends import registry
+from holdfast.backends.redis.stack import MOST_IDLE
 from holdfast.backends.redis.survey import Survey
-from holdfast.backends.redis.sync import MOST_IDLE
 from holdfast.backends.redis.target import target_of
 from holdfast.settings import address
 from holdfast.testing.suite.backend import MODES, Mode
@@ -75,9 +75,9 @@ def test_a_storm_of_threads_leaves_few_connections() -> None:
     with RedisServer() as server, Client(server.url(quarantine=0)) as client:
         wire: Any = client._engine.session.wire
         by = clock.now() + 5
-        lent = [wire._borrow(server.address, clock.now(), by) for _ in range(40)]
+        lent = [wire.stack.borrow(server.address, clock.now(), by) for _ in range(40)]
         for link in lent:
-            wire._give_back(link)
+            wire.stack.give_back(link)
         connected = str(server.ask("CLIENT", "LIST")).strip().splitlines()
         assert len(connected) <= MOST_IDLE + 1  # and we who ask
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from holdfast.backends.redis.ear import MISSED, KeeperWire, complain, unconfirmed
+from holdfast.backends.redis.ear import KeeperWire
+from holdfast.backends.redis.inboxes import MISSED, complain, unconfirmed
 from holdfast.backends.redis.replies import read_notice
 from holdfast.backends.redis.switchboard import Switchboard
 from holdfast.backends.waking import Waker
@@ -52,7 +53,9 @@ class AioEar:
     def _hear(self, payload: bytes) -> None:
         notice = read_notice(self.address, payload)
         if notice is not None:
-            self._deliver(unconfirmed(notice) if self._keeper.waits_for_replicas else notice)
+            self._deliver(
+                unconfirmed(notice) if self._keeper.inboxes.waits_for_replicas else notice
+            )
 
     def _was_deaf(self, refusal: str) -> None:
         if refusal:

@@ -1,33 +1,23 @@
-"""The wire for threads: a small stack of plain connections, used on the caller's own thread.
+"""The wire for threads: letters over the connections of the stack, on the caller's own thread.
 
-The one used last is used next, so few stay warm. A connection is lent to one caller at a time; if
-anything goes wrong while it is lent (a silent server, a Ctrl-C), it is closed, never given back.
+Counterpart: ``aio``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Any
 
 from holdfast import clock
 from holdfast.backends.redis import faults, listing
-from holdfast.backends.redis.link import LOADING, Link, open_link
+from holdfast.backends.redis.link import LOADING, Link
 from holdfast.backends.redis.office import ROUNDS, Answer, Office, Resend, Sorter
 from holdfast.backends.redis.replies import read_quick
-from holdfast.backends.redis.requests import Letter, command
+from holdfast.backends.redis.requests import Letter
+from holdfast.backends.redis.stack import Stack
 from holdfast.backends.redis.target import Where
 from holdfast.errors import BackendUnavailable
 from holdfast.rules.messages import Claim, ListNames, NameRequest, Release, Reply, Request
-
-IDLE_FOR = 10.0
-"""A connection that nobody needed for so long is closed, down to the last one."""
-
-MOST_IDLE = 16
-"""So many connections are kept for the next callers; what a storm of threads needed is not."""
-
-LOOK_AFTER = 0.2
-"""A connection that rested for longer is looked at before it is trusted."""
 
 Errand = tuple[Letter, Where, bytes]
 """A letter, the server it goes to, and the commands that go before it."""
@@ -36,25 +26,24 @@ Errand = tuple[Letter, Where, bytes]
 class SyncWire:
     """Blocks the caller for one round trip."""
 
-    def __init__(self, office: Office) -> None:
+    def __init__(self, office: Office, stack: Stack | None = None) -> None:
         self._office = office
         self._quick = office.post.quick
         self._fixed = office.target.mode == "single" and not office.target.replicas
-        self._idle: dict[Where, list[Link]] = {}
-        self._closed = False
+        self.stack = stack or Stack(office)
 
     async def ask(self, request: Request, deadline: float) -> Reply:
         """Carry out one request."""
         if self._fixed and isinstance(request, (Claim, Release)):
             data = self._quick(request)
             now = clock.now()
-            link = self._borrow(self._office.target.seeds[0], now, deadline)
+            link = self.stack.borrow(self._office.target.seeds[0], now, deadline)
             try:
                 raw = link.ask(data, now, deadline)
             except BaseException:
                 link.close()
                 raise
-            self._give_back(link)
+            self.stack.give_back(link)
             reply = read_quick(request, raw, self._office.mark)
             if reply is not None:
                 return reply
@@ -79,10 +68,7 @@ class SyncWire:
 
     def close(self) -> None:
         """Let go of every connection."""
-        self._closed = True
-        for links in tuple(self._idle.values()):
-            while links:
-                links.pop().close()
+        self.stack.close()
 
     abandon = close
 
@@ -112,12 +98,12 @@ class SyncWire:
         for place, request in enumerate(requests):
             if isinstance(request, ListNames):
                 raise TypeError("listings are asked for one at a time")
-            where = self._where(office.slot(request), deadline)
+            where = self.stack.where(office.slot(request), deadline)
             places.setdefault(where, []).append((place, request))
         errands: list[Errand] = []
         for where, asked in places.items():
             if office.clustered:
-                self._meet(where, deadline)
+                self.stack.meet(where, deadline)
             letters = office.post.letters(asked, office.held_back(where))
             errands += [(letter, where, b"") for letter in letters]
         return errands
@@ -136,7 +122,7 @@ class SyncWire:
             if any(office.needs_replicas(letter) for letter, _, _ in group):
                 data += office.wait_command(deadline)
             try:
-                link = self._borrow(where, clock.now(), deadline)
+                link = self.stack.borrow(where, clock.now(), deadline)
             except BackendUnavailable as error:
                 for letter, _, _ in group:
                     sorter.fail(letter, error)
@@ -180,7 +166,7 @@ class SyncWire:
         except BaseException:
             link.close()
             raise
-        self._give_back(link)
+        self.stack.give_back(link)
         for (letter, where, _), raw in zip(sent, raws, strict=True):
             done = office.read(letter, raw, where)
             if isinstance(done, Resend):
@@ -189,93 +175,6 @@ class SyncWire:
                 sorter.put(letter, office.confirmed(done, heard))
             else:
                 sorter.put(letter, done)
-
-    # Connections
-
-    def _where(self, slot: int, deadline: float) -> Where:
-        topology = self._office.topology
-        where = topology.known(slot)
-        if where is None:
-            topology.find(deadline)
-            where = topology.known(slot)
-        if where is None:
-            raise faults.refused(self._office.shown, f"CLUSTERDOWN slot {slot} has no master")
-        return where
-
-    def _meet(self, where: Where, deadline: float) -> None:
-        """Know a cluster's node (and its birth mark) before the first letter to it is written."""
-        if not self._idle.get(where):
-            with suppress(BackendUnavailable):  # the letter itself will say so
-                self._give_back(self._open(where, deadline))
-
-    def _borrow(self, where: Where, now: float, deadline: float) -> Link:
-        links = self._idle.get(where)
-        while links:
-            try:
-                link = links.pop()
-            except IndexError:  # another thread was quicker
-                break
-            fresh = link.generation == self._office.generation
-            if fresh and (now - link.used_at < LOOK_AFTER or self._is_good(link)):
-                return link
-            link.close()
-        return self._open(where, deadline)
-
-    def _is_good(self, link: Link) -> bool:
-        """Whether the server has not hung up while the link rested: nobody asked it anything."""
-        return not link.has_something()
-
-    def _give_back(self, link: Link) -> None:
-        links = self._idle.get(link.where)
-        if links is None:
-            links = self._idle.setdefault(link.where, [])
-        links.append(link)
-        if self._closed:
-            self.close()
-        elif len(links) > MOST_IDLE or (
-            len(links) > 1 and links[0].used_at < link.used_at - IDLE_FOR
-        ):
-            with suppress(IndexError):  # another thread was quicker
-                links.pop(0).close()
-
-    def _open(self, where: Where, deadline: float) -> Link:
-        if self._closed:
-            raise faults.closed(self._office.shown)
-        office = self._office
-        try:
-            link = open_link(office.target, where, deadline)
-        except BackendUnavailable:
-            office.topology.suspect()
-            raise
-        link.generation = office.generation
-        try:
-            self._get_to_know(link, deadline)
-        except BaseException:
-            link.close()
-            raise
-        return link
-
-    def _get_to_know(self, link: Link, deadline: float) -> None:
-        """See whether this is a master, what it survives, and (in Cluster) its birth mark."""
-        office = self._office
-        try:
-            if office.target.mode == "sentinel":
-                (role,) = link.exchange(command("ROLE"), 1, deadline)
-                office.insist_on_master(role)
-            if not office.survey.done:
-                questions = office.survey.QUESTIONS
-                office.survey.read(link.exchange(b"".join(questions), len(questions), deadline))
-            self._ask_birth(link, deadline)
-        except BackendUnavailable as error:
-            error.outcome = "none"  # the letter itself was not sent
-            raise
-
-    def _ask_birth(self, link: Link, deadline: float) -> None:
-        """In Cluster: see whether the node still has its memory, and may grant."""
-        key = self._office.birth_key(link.where)
-        if key:
-            (birth,) = link.exchange(self._office.birth_letter(key), 1, deadline)
-            self._office.read_birth(link.where, key, birth)
 
     def _list(self, request: ListNames, deadline: float) -> Reply:
         """List names without ever holding up the server: in small steps, each with its limit."""
@@ -293,17 +192,17 @@ class SyncWire:
 
     def _step(self, step: listing.Step, deadline: float) -> list[Any]:
         if isinstance(step, listing.Find):
-            self._where(0, deadline)
+            self.stack.where(0, deadline)
             return [None]
         if isinstance(step, listing.Looks):
             return [_or_raise(one) for one in self._carry_out(step.requests, deadline)]
-        link = self._borrow(step.where, clock.now(), deadline)
+        link = self.stack.borrow(step.where, clock.now(), deadline)
         try:
             reply = link.exchange(step.data, 1, deadline)
         except BaseException:
             link.close()
             raise
-        self._give_back(link)
+        self.stack.give_back(link)
         return reply
 
 

@@ -1,0 +1,150 @@
+"""The keeper's own connection to each server, and the inbox that is heard on the same one.
+
+In RESP3 notices come between the replies of the connection that the keeper asks on. Where only
+RESP2 is spoken, the inbox has a connection of its own. Whenever the inbox was deaf, the keeper is
+told that it may have missed something, and asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from holdfast import clock
+from holdfast.backends.redis.link import Link, open_link
+from holdfast.backends.redis.office import Office
+from holdfast.backends.redis.replies import read_notice
+from holdfast.backends.redis.requests import command
+from holdfast.backends.redis.stack import Stack
+from holdfast.backends.redis.target import Where
+from holdfast.errors import BackendUnavailable
+from holdfast.rules.messages import Notice
+
+MISSED = Notice("missed", "", "", "", 0)
+
+
+class Inboxes(Stack):
+    """The connections of a keeper: one to each server, and somebody listens on them."""
+
+    def __init__(self, office: Office) -> None:
+        super().__init__(office)
+        self.waits_for_replicas = bool(office.target.replicas)
+        self.channel = ""  # what to subscribe to, once there is an ear
+        self.listening: dict[Where, Link] = {}
+        self.hears_all = False  # on every server that there is
+        self.pending: list[Notice] = []
+
+    def _open(self, where: Where, deadline: float) -> Link:
+        link = super()._open(where, deadline)
+        if self.channel and link.protocol == 3:  # noqa: PLR2004 - RESP3
+            self.subscribe(link, deadline)
+        return link
+
+    def subscribe(self, link: Link, deadline: float) -> None:
+        """Make ``link`` an inbox; what was said before that is lost."""
+        try:
+            link.send(command("SUBSCRIBE", self.channel), deadline)
+            reply = link.read_anything(deadline)
+        except BaseException:
+            self.drop(link)
+            raise
+        if isinstance(reply, Exception):
+            complain(self._office.shown, str(reply))
+            self.channel = ""
+            return
+        self.listening[link.where] = link
+        self.pending.append(MISSED)
+
+    def give_back(self, link: Link) -> None:
+        """Take a connection back, and with it what came unasked."""
+        super().give_back(link)
+        self.take_in(link.pushes)
+        link.pushes = []
+
+    def take_in(self, pushes: Sequence[Any]) -> None:
+        """Put aside what came unasked."""
+        for push in pushes:
+            if len(push) == 3 and push[0] == b"message":  # noqa: PLR2004 - kind, channel, payload
+                notice = read_notice(self.channel, push[2])
+                if notice is not None:
+                    known = unconfirmed(notice) if self.waits_for_replicas else notice
+                    self.pending.append(known)
+
+    def is_listening(self) -> bool:
+        """Whether every server has an open inbox: a call that failed may just have closed one."""
+        return self.hears_all and all(one.fileno() >= 0 for one in tuple(self.listening.values()))
+
+    def drop(self, link: Link) -> None:
+        """Throw a broken inbox away."""
+        self.listening.pop(link.where, None)
+        self.hears_all = False
+        links = self._idle.get(link.where, [])
+        if link in links:
+            links.remove(link)
+        link.close()
+
+    def connect_inboxes(self, deadline: float) -> None:
+        """Listen on every server there is."""
+        self.where(0, deadline)
+        for where in self._office.topology.masters():
+            listening = self.listening.get(where)
+            if listening is not None and listening.fileno() >= 0:
+                continue
+            link = self.borrow(where, clock.now(), deadline)
+            self.give_back(link)
+            if self.listening.get(where) is link or not self.channel:
+                continue
+            if link.protocol == 2:  # noqa: PLR2004 - RESP2 hears on a connection of its own
+                link = open_link(self._office.target, where, deadline)
+            self.subscribe(link, deadline)
+        self.hears_all = True
+
+    def _is_good(self, link: Link) -> bool:
+        if self.listening.get(link.where) is not link or link.protocol == 2:  # noqa: PLR2004
+            return super()._is_good(link)
+        if link.has_something():
+            try:
+                self.take_in(link.read_pushes())
+            except BackendUnavailable:
+                self.drop(link)
+                return False
+        return True
+
+    def close(self) -> None:
+        """Hang up everywhere."""
+        super().close()
+        for link in tuple(self.listening.values()):
+            link.close()
+        self.listening.clear()
+
+    def check_births(self, deadline: float) -> None:
+        """In Cluster: ask each node whether it still has its memory."""
+        for links in tuple(self._idle.values()):
+            for link in tuple(links):
+                self._check_birth(link, deadline)
+
+    def _check_birth(self, link: Link, deadline: float) -> None:
+        try:
+            self.ask_birth(link, deadline)
+        except BackendUnavailable:
+            self.drop(link)  # the next batch finds out what is wrong
+        except BaseException:
+            self.drop(link)
+            raise
+
+
+def unconfirmed(notice: Notice) -> Notice:
+    """With ``replicas=N`` nothing starts under a grant before the replicas have it."""
+    return notice._replace(life=0.0)
+
+
+def complain(shown: str, text: str) -> None:
+    """Say that the server lets nobody listen."""
+    from holdfast.observe.logs import logger
+
+    logger.warning(
+        "%s: this user may not listen on a channel (%s), so waiters are woken by a look once a"
+        " second; the Redis page of the docs lists the channels that holdfast needs",
+        shown,
+        text,
+    )

@@ -195,9 +195,10 @@ def _limit(session: Session, patience: Patience, now: float) -> float:
     a third of the shortest ttl in sight. Each failure doubles that, for servers that are slow.
     """
     book = session.book
-    lives = [state.ttl for state in tuple(book.leases.values())]
-    lives += [ticket.ttl for ticket in tuple(book.tickets.values())]
-    shortest = min(lives, default=inf)
+    shortest = min(
+        min((state.ttl for state in tuple(book.leases.values())), default=inf),
+        min((ticket.ttl for ticket in tuple(book.tickets.values())), default=inf),
+    )
     brief = min(rule.TICK, max(shortest / 3, 0.05)) * (1 << min(patience.failures, 8))
     return min(brief, rule.attempt_limit(now, _soonest_end(session, now), session.call_limit))
 

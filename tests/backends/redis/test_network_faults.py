@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from holdfast import BackendUnavailable
+from holdfast import BackendUnavailable, clock
 from holdfast.backends.redis.scripts import script
 from holdfast.testing.suite.backend import MODES, Mode
 from tests.backends.redis.stage import Room, Workers, proxied, world_at

@@ -1,13 +1,14 @@
 """What the callers of a simulated world do: take names, work, write, look, break, go on.
 
-A caller is a thread or task of a client. It uses the shipped flows as the public API does, and tells
-whoever watches when it is let in, when it leaves and how each call ended.
+A caller is a thread or task of a client. It uses the shipped flows as the public API does, and
+tells whoever watches when it is let in, when it leaves and how each call ended.
 """
 
 from __future__ import annotations
 
 from asyncio import CancelledError
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from holdfast.errors import BackendUnavailable, Conflict, LockBusy, LockLost, Misuse
@@ -99,9 +100,8 @@ class Caller:
         if job.stops and client.plan.style == "aio":
             state.listeners.append(self._stop(stay))
         try:
-            await self._body(job, stay)
-        except LockLost:
-            pass  # the body stops, which is all that is asked of it
+            with suppress(LockLost):  # the body stops, which is all that is asked of it
+                await self._body(job, stay)
         finally:
             stay.leaving = True
             try:
@@ -132,10 +132,8 @@ class Caller:
         for number, span in enumerate(job.steps):
             await client.runtime.sleep(span)
             if number == 0 and job.extend:
-                try:
+                with suppress(BackendUnavailable):  # then the lease is as good as it was
                     await extending.extend(client.session, state, job.extend)
-                except BackendUnavailable:
-                    pass  # the lease is as good as it was
             if not state.holds(client.now()):
                 return
             await client.runtime.sleep(A_GAP)  # a pause in here is what no check can see

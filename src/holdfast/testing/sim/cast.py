@@ -91,4 +91,4 @@ def _job(dice: Random, terms: tuple[Terms, ...], longest_ttl: float, *, breaker:
 
 def _leaving(dice: Random) -> Leaving:
     drawn = dice.random()
-    return "drop" if drawn < 0.04 else "all" if drawn < 0.1 else "release"  # noqa: PLR2004 - dice
+    return "drop" if drawn < 0.04 else "all" if drawn < 0.1 else "release"

@@ -58,7 +58,7 @@ class Client(Process):
         self.plan = plan
         self.name = name
         self.clock = Clock(plan.base, plan.rate)
-        self.dice = Random(f"{world.plan.noise}/{name}")  # noqa: S311 - a replay is the point
+        self.dice = Random(f"{world.plan.noise}/{name}")
         self.server: Server = world.server_of(self)
         self.holder = Holder(name, f"host-{plan.number}", plan.number)
         self.book = Book()
@@ -74,8 +74,8 @@ class Client(Process):
         self.keeper = SimKeeper(self)
         self.runtime = AioLike(self) if plan.style == "aio" else SyncLike(self)
         self.session = self._session(SimWire(self, self.server, self.network, ""), self.runtime)
-        keeper_wire = SimWire(self, self.server, self.keeper_network, "keeper ")
-        self.keeper_session = self._session(keeper_wire, SyncLike(self))
+        self.keeper_wire = SimWire(self, self.server, self.keeper_network, "keeper ")
+        self.keeper_session = self._session(self.keeper_wire, SyncLike(self))
 
     def _session(self, wire: SimWire, runtime: SyncLike) -> Session:
         return Session(

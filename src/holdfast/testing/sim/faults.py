@@ -1,4 +1,4 @@
-"""What goes wrong in a simulated world, one function each. All of it is over when the world heals."""
+"""What goes wrong in a simulated world, one function each; all is over when the world heals."""
 
 from __future__ import annotations
 

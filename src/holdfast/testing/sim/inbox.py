@@ -34,7 +34,7 @@ class SimInbox:
         for delay in self._network.notice():
             scheduler.at(scheduler.time + delay, self._arrive, notice)
 
-    def close(self, known: object = True) -> None:
+    def close(self, *, known: bool = True) -> None:
         """Hear nothing from now on; ``known`` says whether the server is aware of it."""
         self.deaf = True
         self.open = not known

@@ -15,6 +15,9 @@ from typing import Any, TypeAlias
 
 Action: TypeAlias = Callable[[Any], object]
 
+MOST_STEPS = 100_000
+"""A world that takes more events than this goes round in circles."""
+
 
 @coroutine
 def park() -> Generator[None, Any, Any]:
@@ -48,7 +51,7 @@ class Scheduler:
     def run(self, until: float, crowded: dict[str, Any], look: Callable[[], object]) -> None:
         """Let everything happen up to ``until``; ``look`` after each event while it is crowded."""
         heap = self._heap
-        steps = 0
+        steps = self.steps
         while heap and not self.stopped:
             event = heappop(heap)
             if event[0] > until:
@@ -59,8 +62,10 @@ class Scheduler:
             event[2](event[3])
             if crowded:
                 look()
-        self.steps += steps
-        if not self.stopped:
+            if steps >= MOST_STEPS:
+                break
+        self.steps = steps
+        if not self.stopped and steps < MOST_STEPS:
             self.time = max(self.time, until)
 
     @property

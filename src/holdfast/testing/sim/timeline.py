@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from holdfast.errors import BackendUnavailable
 from holdfast.rules.messages import (
@@ -11,12 +11,12 @@ from holdfast.rules.messages import (
     Claim,
     Ended,
     Granted,
-    Item,
     Notice,
-    Refused,
+    Release,
     Renew,
     Renewed,
     Waiting,
+    Withdraw,
 )
 from holdfast.testing.sim.plan import Fault
 from holdfast.testing.sim.world import Note
@@ -33,10 +33,9 @@ def tell(trace: Sequence[Note], last: int = 0) -> list[str]:
             inside[f"{note.who}/{note.label}"] = f"{note.who} in {note.label!r}"
         elif note.what == "is out":
             inside.pop(f"{note.who}/{note.label}", None)
-        elif note.what == "fault" and isinstance(note.detail, Fault):
-            if note.detail.kind == "crash":
-                gone = f"c{note.detail.who}/"
-                inside = {key: text for key, text in inside.items() if not key.startswith(gone)}
+        elif isinstance(note.detail, Fault) and note.detail.kind == "crash":
+            gone = f"c{note.detail.who}/"
+            inside = {key: text for key, text in inside.items() if not key.startswith(gone)}
         said = " ".join(filter(None, (note.what, note.label, _detail(note.detail))))
         lines.append(f"{note.at:11.6f}  {note.who:<{WIDTH}} {said}{_now(note, inside)}")
     return lines[-last:] if last else lines
@@ -59,19 +58,29 @@ def _detail(detail: object) -> str:
     return _message(detail)
 
 
-def _message(said: object) -> str:  # noqa: PLR0911 - one line a kind
+def _message(said: object) -> str:
+    return _request(said) or _answer(said) or str(said)
+
+
+def _request(said: object) -> str:
     match said:
         case Claim():
             wants = f"{said.want.weight}/{said.want.capacity} for {said.want.ttl:g} s"
             return f"Claim({said.claim_id}: {said.name} {wants}, patience {said.patience:g})"
         case Renew():
-            return f"Renew({said.name}: {_several(said.items)})"
-        case Item():
-            return said.claim_id
+            return f"Renew({said.name}: {', '.join(item.claim_id for item in said.items)})"
         case Break():
             return f"Break({said.name}, {said.token}{', force' if said.force else ''})"
+        case Release() | Withdraw():
+            return f"{type(said).__name__}({said.name}: {said.claim_id})"
+        case _:
+            return ""
+
+
+def _answer(said: object) -> str:  # noqa: PLR0911 - one line a kind
+    match said:
         case Renewed():
-            return f"Renewed({_several(said.answers)})"
+            return f"Renewed({', '.join(map(_message, said.answers))})"
         case Granted():
             return f"Granted({said.claim_id}, {said.token}, {said.remaining:.3f} s)"
         case Waiting():
@@ -80,15 +89,9 @@ def _message(said: object) -> str:  # noqa: PLR0911 - one line a kind
             return "Busy"
         case Ended():
             return f"Ended({said.claim_id}, {said.how})"
-        case Refused():
-            return f"Refused({said.detail})"
         case Notice():
             return f"{said.what}({said.claim_id}, {said.token}, {said.life:.3f} s)"
         case BackendUnavailable():
             return f"no answer ({said.outcome})"
         case _:
-            return str(said)
-
-
-def _several(messages: Iterable[object]) -> str:
-    return ", ".join(map(_message, messages))
+            return ""

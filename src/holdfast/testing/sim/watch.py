@@ -54,7 +54,7 @@ class Watch:
         self.past: list[Stay] = []  # those whose body has ended, if their client is alive
         self.crowded: dict[str, list[Stay]] = {}  # names under which more are inside than may be
         self.asking: dict[Task | None, str] = {}  # which claim a caller sees through
-        self.minded: set[str] = set()  # claims that somebody asks for or has
+        self.minded: dict[str, float] = {}  # claims that somebody asks for or has, and since when
         self.ended_at: dict[str, float] = {}  # since when nobody minds a claim
         self.forced: set[tuple[str, int]] = set()  # grants broken by force
         self.flying: dict[str, int] = {}  # how many copies of a claim are under way
@@ -91,7 +91,7 @@ class Watch:
         after: Record,
         closed: Collection[str],
     ) -> None:
-        """A record was changed."""
+        """Note that a record was changed."""
         if type(request) is Break and request.force:
             self._forced(request)
         if after.grants:
@@ -110,7 +110,7 @@ class Watch:
                 stay.excused = True
 
     def under_way(self, requests: Sequence[Request], change: int) -> None:
-        """Claims have left, or have arrived."""
+        """Note that claims have left, or have arrived."""
         for request in requests:
             if type(request) is Claim:
                 self.flying[request.claim_id] = self.flying.get(request.claim_id, 0) + change
@@ -118,14 +118,14 @@ class Watch:
     # What callers do
 
     def claims(self, client: Client, claim_id: str) -> None:
-        """A caller begins to ask."""
+        """Note that a caller begins to ask."""
         task = client.scheduler.current
         self._unmind(self.asking.get(task))
         self.asking[task] = claim_id
-        self.minded.add(claim_id)
+        self.minded[claim_id] = client.scheduler.time
 
     def asked_in_vain(self, client: Client, error: BaseException) -> None:
-        """An acquire ended without a lease."""
+        """Note that an acquire ended without a lease."""
         claim_id = self.asking.pop(client.scheduler.current, None)
         if claim_id is not None and not client.dead:
             self._unmind(claim_id)
@@ -133,10 +133,10 @@ class Watch:
                 self.honesty.refused(client, claim_id, error)
 
     def entered(self, client: Client, state: LeaseState) -> Stay:
-        """A body was let in."""
+        """Note that a body was let in."""
         self.asking.pop(client.scheduler.current, None)
         self.entries += 1
-        stay = Stay(client, state, self.world.scheduler.time)
+        stay = Stay(client, state, self.minded.get(state.claim_id, 0.0))
         stay.excused = (state.name, state.token) in self.forced
         self.world.note(client, "is in", state.name, state.token)
         inside = self.stays.setdefault(state.name, [])
@@ -147,14 +147,14 @@ class Watch:
         return stay
 
     def inherits(self, child: Client, state: LeaseState) -> None:
-        """A forked child has a copy of a lease."""
-        stay = Stay(child, state, self.world.scheduler.time)
+        """Note that a forked child has a copy of a lease."""
+        stay = Stay(child, state, 0.0)
         stay.inherited = True
         self.stays.setdefault(state.name, []).append(stay)
         self._count(state.name)
 
     def left(self, stay: Stay) -> None:
-        """A body has ended."""
+        """Note that a body has ended."""
         stay.over = True
         state = stay.state
         self.stays[state.name].remove(stay)
@@ -165,13 +165,13 @@ class Watch:
         self.world.note(stay.client, "is out", state.name, state.token)
 
     def dropped(self, client: Client, state: LeaseState) -> None:
-        """An interruption came between the grant and the lease: nobody has it."""
+        """Note that an interruption came between the grant and the lease: nobody has it."""
         self.asking.pop(client.scheduler.current, None)
         self._unmind(state.claim_id)
         self.world.note(client, "drops", state.name, state.token)
 
     def crashed(self, client: Client) -> None:
-        """A client is dead: it believes nothing, and nobody minds its claims."""
+        """Note that a client is dead: it believes nothing, and nobody minds its claims."""
         for name in tuple(self.stays):
             for stay in tuple(self.stays[name]):
                 if stay.client is client:
@@ -185,22 +185,23 @@ class Watch:
         self.past = [stay for stay in self.past if stay.client is not client]
 
     def wrote(self, write: Write) -> None:
-        """A write has arrived at what the lock protects."""
+        """Note that a write has arrived at what the lock protects."""
         self.fencing.wrote(write, *self.resource.write(write))
 
     def told(self, client: Client, event: Event) -> None:
-        """A client's observers were told something."""
+        """Note what a client's observers were told."""
         if self.world.trace is not None:
             self.world.note(client, "tells", type(event).__name__, event)
         if type(event) is Lost:
             self.losses += 1
             for stay in (*self.stays.get(event.name, ()), *self.past):
-                if stay.client is client and stay.state.token == event.token:
+                state = stay.state
+                if stay.client is client and (state.name, state.token) == (event.name, event.token):
                     stay.told += 1
                     stay.told_at = self.world.scheduler.time
 
     def stumbled(self, client: Client, who: str, error: BaseException) -> None:
-        """Something came out of the product that must never come out of it."""
+        """Note that something came out of the product that must never come out of it."""
         self.fail("nothing breaks", f"{client.name}: {who} ended with {error!r}")
 
     def number_of(self, claim_id: str) -> int:
@@ -208,8 +209,7 @@ class Watch:
         return self.tokens.numbers.get(claim_id, 0)
 
     def _unmind(self, claim_id: str | None) -> None:
-        if claim_id is not None and claim_id in self.minded:
-            self.minded.discard(claim_id)
+        if claim_id is not None and self.minded.pop(claim_id, None) is not None:
             self.ended_at[claim_id] = self.world.scheduler.time
 
     def _count(self, name: str) -> None:

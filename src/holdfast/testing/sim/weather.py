@@ -83,9 +83,9 @@ class Network:
         drawn -= weather.slow
         if drawn < 0:
             long = weather.slowest * dice()
-            return Fate(long, back) if dice() < 0.5 else Fate(there, long)  # noqa: PLR2004 - evens
+            return Fate(long, back) if dice() < 0.5 else Fate(there, long)
         drawn -= weather.lost_request
-        cut = there if dice() < 0.5 else 0.0  # noqa: PLR2004 - evens
+        cut = there if dice() < 0.5 else 0.0
         if drawn < 0:
             return Fate(there, back, arrives=False, cut=cut)
         drawn -= weather.lost_reply

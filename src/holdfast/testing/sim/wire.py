@@ -8,6 +8,7 @@ has given up may still arrive.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 from typing import TYPE_CHECKING
 
 from holdfast.errors import BackendUnavailable
@@ -48,7 +49,7 @@ class SimWire:
         self.server = server
         self.network = network
         self.label = label
-        self.closed = False
+        self.asking_since = inf  # when the call that is under way began; of a keeper there is one
 
     async def ask(self, request: Request, deadline: float) -> Reply:
         """Carry out one request."""
@@ -62,8 +63,7 @@ class SimWire:
         return await self._exchange(requests, deadline)
 
     def close(self) -> None:
-        """Let go."""
-        self.closed = True
+        """Let go: nothing is open."""
 
     abandon = close
 
@@ -78,7 +78,11 @@ class SimWire:
         client.world.note(client, "asks", self.label, requests)
         limit = client.clock.when(deadline, scheduler.time)
         self._send(Letter(self, task, requests, limit, self.network.fate()))
-        answers, mark = await park()
+        self.asking_since = scheduler.time
+        try:
+            answers, mark = await park()
+        finally:
+            self.asking_since = inf
         if mark != client.mark and mark:
             before, client.mark = client.mark, mark
             if before:

@@ -1,7 +1,7 @@
 """A simulated world: a plan brought to life, run to its end, and watched all the way.
 
-Three acts. Until ``heals_at`` faults happen. Then the weather is calm and everyone who asks must get
-in. At the end clients are closed or left alone, time passes, and nothing may be left over.
+Three acts. Until ``heals_at`` faults happen. Then the weather is calm and everyone who asks must
+get in. At the end clients are closed or left alone, time passes, and nothing may be left over.
 """
 
 from __future__ import annotations
@@ -15,15 +15,12 @@ from holdfast.testing.sim.faults import happen
 from holdfast.testing.sim.invariants import leaks, liveness
 from holdfast.testing.sim.plan import Member, Plan
 from holdfast.testing.sim.promises import promised_in
-from holdfast.testing.sim.scheduler import Killed, Scheduler, Task
+from holdfast.testing.sim.scheduler import MOST_STEPS, Killed, Scheduler, Task
 from holdfast.testing.sim.server import Server
 from holdfast.testing.sim.watch import Violation, Watch
 
 LOOK_EVERY = 1.0
 """How often it is looked whether somebody waits for too long."""
-
-MOST_STEPS = 200_000
-"""A world that takes more events than this goes round in circles."""
 
 
 class Note(NamedTuple):
@@ -81,8 +78,8 @@ class World:
         return self.watch.violation
 
     def _goes_on(self) -> bool:
-        if self.scheduler.steps > MOST_STEPS:
-            self.watch.fail("nothing goes in circles", f"{self.scheduler.steps} events")
+        if self.scheduler.steps >= MOST_STEPS:
+            self.watch.fail("nothing goes round in circles", f"{self.scheduler.steps} events")
         return self.watch.violation is None
 
     def _pass(self, seconds: float) -> None:
@@ -131,7 +128,7 @@ class World:
             caller = Caller(self, client, number, jobs)
             self.callers.append(caller)
             self._running += 1
-            strikes = {
+            strikes: dict[int, tuple[float, BaseException]] = {
                 strike.suspension: (strike.after, kind())
                 for strike in client.plan.strikes
                 if strike.task == number

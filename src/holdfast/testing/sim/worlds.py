@@ -1,8 +1,8 @@
 """The kinds of worlds that seeds are drawn from, each with troubles of its own.
 
 A world draws a plan from dice: how many clients, what they do, what goes wrong. The names say which
-fault is in the foreground; ``storm`` has all of them at once. The last group breaks an assumption of
-DESIGN section 2 on purpose: there only what is still promised is checked (see ``promises``).
+fault is in the foreground; ``storm`` has all of them at once. The last group breaks an assumption
+of DESIGN section 2 on purpose: there only what is still promised is checked (see ``promises``).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SLOW = 1.005
 
 def draw(world: str, seed: int) -> Plan:
     """Draw the plan that a seed stands for in a world."""
-    dice = Random(f"{world}/{seed}")  # noqa: S311 - a replay is the point
+    dice = Random(f"{world}/{seed}")
     return WORLDS[world](dice)._replace(noise=seed)
 
 

@@ -41,9 +41,9 @@ class Exclusion:
         slots = {*stay.state.slots}
         if slots and self._watch.promises.exclusion:
             for other in inside:
-                if other is not stay and slots & {*other.state.slots} and not other.excused:
-                    if other.believes():
-                        self._complain(stay.state.name, [stay, other])
+                shares = other is not stay and slots & {*other.state.slots}
+                if shares and not other.excused and other.believes():
+                    self._complain(stay.state.name, [stay, other])
 
     def _complain(self, name: str, inside: list[Stay]) -> None:
         who = " and ".join(str(stay) for stay in inside if not stay.excused and stay.believes())

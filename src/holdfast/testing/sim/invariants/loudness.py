@@ -2,7 +2,8 @@
 
 Told is what the client's observers and callbacks hear from ``flows.lose``. A client that was paused
 over its deadline, or that is dead, cannot be told in time; a grant broken by force ends without
-asking. "Before the rival" is checked where exclusion is promised, "once" in every world.
+asking; and a keeper in the middle of a call does not know of leases that were asked for since.
+"Before the rival" is checked where exclusion is promised, "once" in every world.
 """
 
 from __future__ import annotations
@@ -37,6 +38,10 @@ class Loudness:
     def _is_untold(self, stay: Stay) -> bool:
         client, state = stay.client, stay.state
         if stay.told or stay.excused or stay.inherited or state.released or client.halted:
+            return False
+        # A keeper that hangs on a silent connection does not know of claims made since: it is
+        # heard when that call has ended, after ``flows.keep``'s limit.
+        if client.keeper_wire.asking_since < stay.asked_at:
             return False
         # Whoever was paused over the deadline is told as soon as it runs, and not before.
         return client.resumed_at + client.latency < client.clock.when(state.deadline, 0.0)

@@ -1,4 +1,4 @@
-"""First come, first served: nobody is let in past a living waiter whose inbox is not known closed."""
+"""First come, first served: nobody is let in past a living waiter who can be told."""
 
 from __future__ import annotations
 

@@ -14,10 +14,11 @@ from holdfast.errors import BackendUnavailable
 from holdfast.rules import claim as rule
 from holdfast.rules.holding import Grant, Record
 from holdfast.rules.messages import (
+    CLAIM_REQUESTS,
     Busy,
     Claim,
+    ClaimRequest,
     ListNames,
-    NameRequest,
     Notice,
     Reply,
     Request,
@@ -76,6 +77,8 @@ class Server:
         held_back = self._held_back(now)
         if isinstance(request, ListNames):
             return self._listed(request, now)
+        if not isinstance(request, CLAIM_REQUESTS):
+            raise TypeError(f"this server keeps claims alone; it was asked {request!r}")
         record = self.records.get(request.name)
         if record is None:
             record = Record(request.name)
@@ -118,7 +121,7 @@ class Server:
         return left
 
     def _answer_held_back(
-        self, record: Record, request: NameRequest, now: float, until: float
+        self, record: Record, request: ClaimRequest, now: float, until: float
     ) -> Reply | BackendUnavailable:
         """Answer in quarantine: as if somebody held everything until it is over."""
         kind, capacity = record.kind, record.capacity

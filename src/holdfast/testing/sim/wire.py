@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from holdfast.errors import BackendUnavailable
 from holdfast.rules.messages import Notice, Reply, Request
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 FORGOTTEN = Notice("forgotten", "", "", "", 0, reason="the server has lost its data")
 
-Answers = list[Reply | BackendUnavailable]
+Answers: TypeAlias = "list[Reply | BackendUnavailable]"
 
 
 class Letter:

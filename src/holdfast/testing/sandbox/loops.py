@@ -6,13 +6,21 @@ Counterpart of ``rest``, which does the same for threads.
 from __future__ import annotations
 
 import asyncio
+import inspect
 import threading
+import time
+from concurrent.futures import wait
 from math import inf
 from typing import Protocol
 from weakref import WeakSet
 
+from holdfast.testing.sandbox.rest import LIMIT
+
 CALM = 3
 """A loop is at rest when in so many turns in a row none of its tasks could go on."""
+
+GLANCE = 0.01
+"""How often to look whether a loop in another thread has ended: it gives no sign."""
 
 LONGEST = 1000
 """How many turns to give a loop: a task that spins (``sleep(0)`` in a loop) is never at rest."""
@@ -81,6 +89,26 @@ async def come_to_rest() -> None:
         calm = calm + 1 if waiting else 0
         if calm == CALM:
             return
+
+
+def let_rest(loop: asyncio.AbstractEventLoop) -> None:
+    """Wait until a loop that runs in another thread is at rest, or has ended."""
+    turning = come_to_rest()
+    give_up_at = time.monotonic() + LIMIT
+    try:
+        settled = asyncio.run_coroutine_threadsafe(turning, loop)
+        while loop.is_running():
+            if wait([settled], GLANCE).done:
+                return
+            if time.monotonic() > give_up_at:
+                raise RuntimeError(
+                    f"the event loop {loop!r} in another thread does not turn: is it blocked?"
+                )
+    except RuntimeError:
+        if not loop.is_closed():
+            raise
+    if inspect.getcoroutinestate(turning) == inspect.CORO_CREATED:
+        turning.close()  # the loop has ended before its first turn: nobody will await it
 
 
 def running_loop() -> asyncio.AbstractEventLoop | None:

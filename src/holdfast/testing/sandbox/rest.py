@@ -174,7 +174,7 @@ class Rest:
                             f"this sandbox does not come to rest: {who} is still at work after"
                             f" {LIMIT:g} s. Does a callback of yours wait for the test?"
                         )
-                    self.changed.wait(GLANCE if self._callers else 0.1)
+                    self.changed.wait(GLANCE if who.startswith("a call") else LIMIT)
                 if not who:
                     return
                 ending = self._ending()

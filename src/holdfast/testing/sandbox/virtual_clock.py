@@ -23,8 +23,8 @@ from holdfast.errors import Misuse
 from holdfast.observe.logs import logger
 from holdfast.ports import Runtime
 from holdfast.runtimes.sync import SyncRuntime
-from holdfast.testing.sandbox.loops import LoopSleeps, come_to_rest, running_loop
-from holdfast.testing.sandbox.rest import LIMIT, Alarm, Rest
+from holdfast.testing.sandbox.loops import LoopSleeps, come_to_rest, let_rest, running_loop
+from holdfast.testing.sandbox.rest import Alarm, Rest
 from holdfast.testing.sandbox.virtual_runtimes import (
     STUCK,
     VirtualAioRuntime,
@@ -169,7 +169,7 @@ class VirtualClock:
         while stirred != (stirred := self._awakenings()):
             self.rest.wait()
             for loop in self.tasks.elsewhere():
-                asyncio.run_coroutine_threadsafe(come_to_rest(), loop).result(LIMIT)
+                let_rest(loop)
 
     async def _settle_async(self) -> None:
         """Do the same for the loop that runs here; keepers never wait for it."""

@@ -52,7 +52,8 @@ class OncePerRun:
         place = Path(folder).resolve()
         self._shelf = Shelf(place)
         self._worker = checked_label(worker) or f"process {os.getpid()}"
-        self._client = Client(f"sqlite:///{quote(str(place / 'once.db'))}", holder=self._worker)
+        self._url = f"sqlite:///{quote(str(place / 'once.db'))}"
+        self._client = Client(self._url, holder=self._worker)
         self._uses: dict[str, _Use] = {}
 
     def __call__(
@@ -173,13 +174,13 @@ class OncePerRun:
                 self._shelf.remove(key)  # whoever comes now makes it anew
 
     def _in_use(self, name: str) -> bool:
-        """Whether a living process uses it: the lease of a dead one is free to be taken."""
-        for used in self._client.locks(f"use/{name}/"):
-            lease = self._client.lock(used.name).try_acquire()
-            if lease is None:
-                return True
-            lease.release()
-        return False
+        """Whether a living process uses it.
+
+        Asked through a client of its own: ours may have seen somebody alive a moment ago and still
+        believe it.
+        """
+        with Client(self._url) as fresh:
+            return bool(fresh.locks(f"use/{name}/"))
 
 
 def _tells_us(entry: Entry, seen: Entry | None) -> bool:

@@ -15,7 +15,7 @@ from holdfast.runtimes.sync import SyncRuntime
 from holdfast.settings import Address
 from holdfast.testing.sandbox.ear import SandboxEar
 from holdfast.testing.sandbox.ground import Ground, find
-from holdfast.testing.sandbox.wire import CallersWire, KeepersWire, SandboxWire
+from holdfast.testing.sandbox.wire import CallersWire, KeepersWire, TasksWire
 from holdfast.values import Holder
 
 
@@ -43,7 +43,7 @@ class SandboxBackend:
         from holdfast.runtimes.aio import AioRuntime
 
         runtime = self.on_its_time(AioRuntime())
-        return SandboxWire(self.ground, holder.client, self._direct(), runtime)
+        return TasksWire(self.ground, holder.client, self._direct(), runtime)
 
     def keeper_wire(self, holder: Holder) -> Wire:
         """Open the keeper's own way in."""

@@ -29,11 +29,6 @@ LONGEST = 1000
 class Rings(Protocol):
     """What a task waits on."""
 
-    @property
-    def loop(self) -> asyncio.AbstractEventLoop:
-        """The loop of the task."""
-        ...
-
     def hurry(self) -> None:
         """Let the wait end, from any thread."""
         ...
@@ -52,7 +47,11 @@ class LoopSleeps:
         """Note that a task waits."""
         with self._lock:
             self._until[task] = until
-            self._loops.add(task.loop)
+
+    def know(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Note a loop whose tasks use the sandbox."""
+        with self._lock:
+            self._loops.add(loop)
 
     def end(self, task: Rings) -> None:
         """Note that it does not any more."""

@@ -35,6 +35,10 @@ class Time(Protocol):
         """Block until ``alarm`` is rung, or until ``until``."""
         ...
 
+    def enter_loop(self) -> None:
+        """Note that a task of the running loop asks for something."""
+        ...
+
     def on_its_time(self, runtime: Runtime) -> Runtime:
         """Give ``runtime`` as it is on this time."""
         ...
@@ -52,6 +56,9 @@ class RealTime:
     def sleep(self, alarm: Alarm, until: float) -> None:
         """Block until ``alarm`` is rung, or until ``until``."""
         self.rest.lie_down(alarm, until, min(max(0.0, until - clock.now()), LONGEST))
+
+    def enter_loop(self) -> None:
+        """Nobody waits for loops in real time."""
 
     def on_its_time(self, runtime: Runtime) -> Runtime:
         """Leave it as it is."""

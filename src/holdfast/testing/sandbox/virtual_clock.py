@@ -110,6 +110,10 @@ class VirtualClock:
         else:
             self._stand_still(alarm, until)
 
+    def enter_loop(self) -> None:
+        """Note that a task of the running loop asks for something: it is given time to rest."""
+        self.tasks.know(asyncio.get_running_loop())
+
     def on_its_time(self, runtime: Runtime) -> Runtime:
         """Give the twin of ``runtime`` that reads this clock and waits for it."""
         if isinstance(runtime, SyncRuntime):
@@ -143,6 +147,7 @@ class VirtualClock:
     def _stand_still(self, alarm: Alarm, until: float) -> None:
         """Wait until somebody else moves the clock, or rings."""
         began_at = self._now
+        self.rest.enter()
         if not self.rest.lie_down(alarm, until, STUCK):
             if began_at == self._now:
                 self.complain(until)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING
 
 from holdfast.ports import Bell
@@ -41,11 +40,6 @@ class VirtualLoopBell(LoopBell):
     def __init__(self, clock: VirtualClock) -> None:
         super().__init__()
         self._clock = clock
-
-    @property
-    def loop(self) -> asyncio.AbstractEventLoop:
-        """The loop that it is heard on."""
-        return self._loop
 
     async def wait(self, until: float) -> None:
         """Suspend until rung, or until the clock shows ``until``."""

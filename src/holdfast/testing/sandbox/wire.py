@@ -87,6 +87,17 @@ class CallersWire(SandboxWire):
         return await super().ask_all(requests, deadline)
 
 
+class TasksWire(SandboxWire):
+    """The same for the user's tasks: their loop is noted."""
+
+    async def ask_all(
+        self, requests: Sequence[Request], deadline: float
+    ) -> list[Reply | BackendUnavailable]:
+        """Carry out many, and let it be known on which loop."""
+        self._ground.time.enter_loop()
+        return await super().ask_all(requests, deadline)
+
+
 class KeepersWire(SandboxWire):
     """The same for one client's keeper, which takes its seat by asking."""
 

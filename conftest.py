@@ -15,6 +15,8 @@ import pytest
 from sybil import Sybil
 from sybil.parsers.markdown import PythonCodeBlockParser, SkipParser
 
+pytest_plugins = ["pytester"]  # only here: a conftest further down may not name plugins
+
 SETTINGS = ("HOLDFAST_URL", "REDIS_URL", "XDG_STATE_HOME")
 WITH_REDIS = ["README.md", "docs/redis.md", "docs/migrating-redis.md"]
 

@@ -8,7 +8,7 @@ time on ``Runtime.now``; nothing below a flow decides how long to try.
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from holdfast.errors import BackendUnavailable
 from holdfast.rules.messages import Notice, Reply, Request
@@ -140,4 +140,13 @@ class Backend(Protocol):
 
     def ear(self, holder: Holder, deliver: Callable[[Notice], None]) -> Ear:
         """Open the client's inbox; what does not pass through ``listen`` goes to ``deliver``."""
+        ...
+
+
+@runtime_checkable
+class KeepsTime(Protocol):
+    """A backend that brings a time of its own, on which its clients run: for tests."""
+
+    def on_its_time(self, runtime: Runtime) -> Runtime:
+        """Give ``runtime`` as it is on the backend's own time."""
         ...

@@ -28,7 +28,7 @@ class Address(NamedTuple):
 
     def command(self, name: str) -> str:
         """Give the command that shows ``name`` here; in memory only Python can look."""
-        if self.scheme == "memory":
+        if self.scheme in {"memory", "sandbox"}:
             return f"client.show({name!r})"
         import shlex  # only to tell a person
 

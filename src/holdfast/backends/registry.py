@@ -11,6 +11,7 @@ from holdfast.settings import Address
 
 _MODULES = {
     "memory": "holdfast.backends.memory.backend",
+    "sandbox": "holdfast.testing.sandbox.backend",
     "sqlite": "holdfast.backends.sqlite.backend",
     "redis": "holdfast.backends.redis.backend",
     "rediss": "holdfast.backends.redis.backend",

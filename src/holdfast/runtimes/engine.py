@@ -17,7 +17,7 @@ from holdfast.flows.book import Book
 from holdfast.flows.release import release_all
 from holdfast.flows.rounds import disinherit
 from holdfast.flows.session import Session, Tells
-from holdfast.ports import Backend, Runtime, Wire
+from holdfast.ports import Backend, KeepsTime, Runtime, Wire
 from holdfast.rules.messages import Release
 from holdfast.runtimes.keeper import Keeper
 from holdfast.runtimes.sync import SyncRuntime, ThreadBell
@@ -51,7 +51,7 @@ class Engine:
         self.hub = hub
         self._command = command
         self.call_limit = call_limit
-        self._runtime = runtime
+        self._runtime = self._on_time(runtime)
         self._open_wire = open_wire
         self._label = label
         self.closed = False
@@ -67,10 +67,15 @@ class Engine:
             self.backend,
             holder,
             book,
-            lambda keeper: self._session(keeper, SyncRuntime(), self.backend.keeper_wire(holder)),
+            lambda keeper: self._session(
+                keeper, self._on_time(SyncRuntime()), self.backend.keeper_wire(holder)
+            ),
         )
         _keepers.add(self.keeper)
         self.session = self._session(self.keeper, self._runtime, self._open_wire(holder))
+
+    def _on_time(self, runtime: Runtime) -> Runtime:
+        return self.backend.on_its_time(runtime) if isinstance(self.backend, KeepsTime) else runtime
 
     def _session(self, keeper: Keeper, runtime: Runtime, wire: Wire) -> Session:
         return Session(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Protocol
 
 from holdfast.backends.memory.space import Space
 from holdfast.backends.waking import Waker
@@ -10,13 +11,31 @@ from holdfast.rules.messages import Notice
 from holdfast.values import Holder
 
 
+class Sleeps(Protocol):
+    """What the keeper sleeps on: a ``Waker``, or what a test has put in its place."""
+
+    def sleep(self, until: float) -> None:
+        """Block until woken, or until ``until``."""
+        ...
+
+    def wake(self) -> None:
+        """Make ``sleep`` return, now or next time."""
+        ...
+
+
 class MemoryEar:
     """Only waits to be woken: ``deliver`` has done the hearing already."""
 
-    def __init__(self, space: Space, holder: Holder, deliver: Callable[[Notice], None]) -> None:
+    def __init__(
+        self,
+        space: Space,
+        holder: Holder,
+        deliver: Callable[[Notice], None],
+        waker: Sleeps | None = None,
+    ) -> None:
         self.address = holder.client
         self._space = space
-        self._waker = Waker()
+        self._waker = waker or Waker()
         space.inboxes[holder.client] = deliver
 
     def listen(self, until: float) -> Sequence[Notice]:

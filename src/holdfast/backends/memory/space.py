@@ -30,10 +30,20 @@ SWEPT_AT_ONCE = 2
 """Each call forgets at most this many idle records: more than it can make, and never a pause."""
 
 
-class Space:
-    """All names of one ``memory://`` address."""
+def _wall_microseconds() -> int:
+    return time.time_ns() // 1000
 
-    def __init__(self) -> None:
+
+class Space:
+    """All names of one ``memory://`` address; tests bring clocks of their own."""
+
+    def __init__(
+        self,
+        now: Callable[[], float] = clock.now,
+        mint: Callable[[], int] = _wall_microseconds,
+    ) -> None:
+        self._now = now
+        self._mint = mint
         self.inboxes: dict[str, Callable[[Notice], None]] = {}
         self._mutex = threading.Lock()
         self._records: dict[Key, Record] = {}
@@ -45,7 +55,7 @@ class Space:
         """Carry out the requests, then deliver the notices they caused."""
         notices: list[Notice] = []
         with self._mutex:
-            now = clock.now()
+            now = self._now()
             replies = [self._answer(prefix, request, now, notices) for request in requests]
             self._forget_idle(now)
         for notice in notices:
@@ -64,7 +74,7 @@ class Space:
         if record is None:
             record = Record(request.name, last_token=self._floor)
         closed = {waiter.inbox for waiter in record.queue} - self.inboxes.keys()
-        after, reply, told = step(record, request, now, time.time_ns() // 1000, closed)
+        after, reply, told = step(record, request, now, self._mint(), closed)
         if after is not record:
             self._records[key] = after
             self._touched.pop(key, None)

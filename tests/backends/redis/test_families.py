@@ -94,8 +94,9 @@ def test_a_newer_format_is_refused_in_words(
     """Whatever is asked, the answer is to upgrade, and what is stored stays as it is."""
     family = "record" if isinstance(asked, (Get, Swap)) else "bucket"
     key = asker.keys.of_family(family, asked.space, asked.name)
-    pack = "redis.call('SET', KEYS[1], cmsgpack.pack({2, 'who knows'}), 'PX', 60000)"
-    redis_server.ask("EVAL", pack, 1, key)
+    write = "'HSET', KEYS[1], 'kept'" if family == "record" else "'SET', KEYS[1]"
+    pack = f"redis.call({write}, cmsgpack.pack({{2, 'who knows'}}))"
+    redis_server.ask("EVAL", f"{pack} redis.call('PEXPIRE', KEYS[1], 60000)", 1, key)
     before = redis_server.ask("DUMP", key)
     with pytest.raises(BackendUnavailable, match=r"newer holdfast .* upgrade") as failed:
         asker.ask(asked)

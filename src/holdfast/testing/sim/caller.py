@@ -32,9 +32,6 @@ STRUCK = (CancelledError, KeyboardInterrupt)
 AGAIN = 0.3
 """How long an insisting caller pauses before it asks again."""
 
-A_GAP = 0.002
-"""Between the check and the write: where a pause does its harm."""
-
 
 class Caller:
     """One thread or task, with a list of jobs."""
@@ -136,7 +133,7 @@ class Caller:
                     await extending.extend(client.session, state, job.extend)
             if not state.holds(client.now()):
                 return
-            await client.runtime.sleep(A_GAP)  # a pause in here is what no check can see
+            await client.runtime.sleep(job.gap)  # a pause in here is what no check can see
             self._write(stay)
 
     def _write(self, stay: Stay) -> None:
@@ -144,7 +141,7 @@ class Caller:
         exclusive = state.want.weight == state.want.capacity
         if not exclusive and not state.slots:
             return  # readers write nothing
-        grant = self.world.watch.number_of(state.claim_id)
+        grant = self.world.watch.number_of(state)
         slot = state.slots[0] if state.slots else -1
         write = Write(state.name, slot, state.token, grant, self.client.name)
         scheduler = self.client.scheduler

@@ -107,6 +107,8 @@ def _restart(world: World, fault: Fault, ends_at: float) -> None:
 
     def come_back(_: object) -> None:
         server.restart(fault.kind)
+        if fault.kind != "restart":
+            world.watch.records.forget()
         world.note(None, "server is back", fault.kind)
         for number, inbox in enumerate(heard):
             world.scheduler.at(

@@ -27,6 +27,7 @@ class Hold(NamedTuple):
     wait: float | None = None
     before: float = 0.0  # a pause before asking
     steps: tuple[float, ...] = (0.1,)  # how long each part of the body takes; it ends with a write
+    gap: float = 0.002  # from the check to the write: where a pause does its harm
     renew: bool = True
     max_hold: float = inf
     extend: float = 0.0  # after the first step ask for this ttl
@@ -129,7 +130,10 @@ class Plan(NamedTuple):
     def longest_stay(self) -> float:
         """Give the longest time that any body takes."""
         holds = [job for member in self.members for jobs in member.jobs for job in jobs]
-        return max((sum(job.steps) for job in holds if isinstance(job, Hold)), default=0.0)
+        return max(
+            (sum(job.steps) + job.gap * len(job.steps) for job in holds if isinstance(job, Hold)),
+            default=0.0,
+        )
 
     def callers(self) -> int:
         """Count the callers."""

@@ -50,6 +50,7 @@ class SimWire:
         self.network = network
         self.label = label
         self.asking_since = inf  # when the call that is under way began; of a keeper there is one
+        self.asking: Sequence[Request] = ()
 
     async def ask(self, request: Request, deadline: float) -> Reply:
         """Carry out one request."""
@@ -75,19 +76,23 @@ class SimWire:
         task = scheduler.current
         if task is None:
             raise RuntimeError("only a task can ask")
-        client.world.note(client, "asks", self.label, requests)
+        if client.world.trace is not None:
+            client.world.note(client, "asks", self.label, requests)
         limit = client.clock.when(deadline, scheduler.time)
         self._send(Letter(self, task, requests, limit, self.network.fate()))
-        self.asking_since = scheduler.time
+        self.asking_since, self.asking = scheduler.time, requests
         try:
             answers, mark = await park()
         finally:
-            self.asking_since = inf
+            self.asking_since, self.asking = inf, ()
         if mark != client.mark and mark:
             before, client.mark = client.mark, mark
             if before:
                 client.keeper.overhear(FORGOTTEN)
-        client.world.note(client, "hears", self.label, answers)
+                client.world.watch.heed.amnesia(client)
+        if client.world.trace is not None:
+            client.world.note(client, "hears", self.label, answers)
+        client.world.watch.heed.answers(client, answers)
         return answers  # type: ignore[no-any-return]  # what a task is resumed with is its own
 
     def _send(self, letter: Letter) -> None:
@@ -109,7 +114,7 @@ class SimWire:
         now = client.scheduler.time
         client.world.watch.under_way(letter.requests, -1)
         if fate.again:
-            client.world.watch.under_way(letter.requests, 1)
+            client.world.watch.doubles(letter.requests)
             client.scheduler.at(now + fate.again, self._arrive_again, letter)
         waited_for = now < letter.limit
         if self.server.down:
@@ -137,7 +142,6 @@ class SimWire:
 
     def _arrive_again(self, letter: Letter) -> None:
         """Carry out a second copy, whose answer nobody waits for."""
-        self.client.world.watch.under_way(letter.requests, -1)
         if not self.server.down:
             for request in letter.requests:
                 self.server.answer(request)

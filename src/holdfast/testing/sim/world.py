@@ -12,7 +12,7 @@ from holdfast.rules.lease import PATIENCE
 from holdfast.testing.sim.caller import STRUCK, Caller
 from holdfast.testing.sim.client import Client
 from holdfast.testing.sim.faults import happen
-from holdfast.testing.sim.invariants import leaks, liveness
+from holdfast.testing.sim.invariants import ghosts, leaks, liveness
 from holdfast.testing.sim.plan import Member, Plan
 from holdfast.testing.sim.promises import promised_in
 from holdfast.testing.sim.scheduler import MOST_STEPS, Killed, Scheduler, Task
@@ -44,7 +44,7 @@ class World:
         self.weather = plan.weather
         self.healed = False
         self.watch = Watch(self)
-        self.server = Server(plan.host, self.scheduler, self.watch.stepped)
+        self.server = Server(plan.host, self.scheduler, self.watch)
         self.clients: list[Client] = []
         self.callers: list[Caller] = []
         self._running = 0
@@ -98,6 +98,8 @@ class World:
         for client in self.clients:
             client.network.blow(self.weather)
             client.keeper_network.blow(self.weather)
+        prompt = self.scheduler.time + ghosts.promptly(self.plan)
+        self.scheduler.at(prompt, self.watch.ghosts.sweep, self.server)
         longest = liveness.longest_wait(self.plan)
         while self._running and self._goes_on():
             self._pass(LOOK_EVERY)

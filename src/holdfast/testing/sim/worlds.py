@@ -124,8 +124,10 @@ def rollback(dice: Random) -> Plan:
 
 
 def oblivion(dice: Random) -> Plan:
-    """Break an assumption: the memory is lost and no quarantine is kept."""
+    """Break an assumption: the memory is lost, no quarantine is kept, the clock may be set back."""
     faults = _some(dice, ("forget",), 3) + _some(dice, ("pause", "crash"), 2)
+    if dice.random() < 0.5:
+        faults += (Fault(dice.uniform(0, LASTS), "wall", amount=-dice.uniform(1, 30)),)
     return _plan(dice, _light(dice), faults, host=Host(quarantine=0.0))
 
 
@@ -162,7 +164,7 @@ def _plan(
     faults: tuple[Fault, ...],
     *,
     host: Host | None = None,
-    longest_ttl: float = 6.0,
+    longest_ttl: float = 30.0,
     crowd: bool = False,
     struck: bool = False,
     breakers: bool = False,
@@ -190,7 +192,7 @@ def _some(dice: Random, kinds: tuple[FaultKind, ...], most: int) -> tuple[Fault,
 
 
 def _fast(dice: Random) -> float:
-    return dice.choice((0.0002, 0.002, 0.02))
+    return dice.choice((0.0002, 0.002, 0.02, 0.15))
 
 
 def _light(dice: Random) -> Weather:

@@ -17,8 +17,9 @@ from holdfast.flows import extend as extending
 from holdfast.flows import inspect as inspecting
 from holdfast.flows import release as releasing
 from holdfast.flows import wait_lost as watching
-from holdfast.flows.book import LeaseState
+from holdfast.flows.book import Chore, LeaseState
 from holdfast.flows.order import Order
+from holdfast.rules.messages import Release
 from holdfast.testing.sim.client import Client
 from holdfast.testing.sim.plan import Hold, Inspect, Job
 from holdfast.testing.sim.resource import Write
@@ -104,12 +105,23 @@ class Caller:
             try:
                 await self._leave(job, state)
             finally:
+                self._collect(state)
                 watch.left(stay)
 
     async def _leave(self, job: Hold, state: LeaseState) -> None:
         if job.leaving == "all":
             await releasing.release_all(self.client.session)
         await releasing.release(self.client.session, state)
+
+    def _collect(self, state: LeaseState) -> None:
+        """Let go of a lease whose release was interrupted, as the finaliser of ``Lease`` does."""
+        book = self.client.book
+        if not state.released and not self.client.dead:
+            state.released = True
+            if book.leases.pop(state.claim_id, None) is not None:
+                book.owned.pop((state.name, state.owner), None)
+                book.chores.append(Chore(Release(state.name, state.claim_id), state.deadline))
+                self.client.keeper.wake()
 
     def _stop(self, stay: Stay) -> Callable[[], object]:
         """Make the callback that cancels the body when its lease is lost, as ``TaskStop`` does."""
@@ -133,6 +145,8 @@ class Caller:
                     await extending.extend(client.session, state, job.extend)
             if not state.holds(client.now()):
                 return
+            if number == 0 and job.freeze:
+                self.world.freeze(client, job.freeze)
             await client.runtime.sleep(job.gap)  # a pause in here is what no check can see
             self._write(stay)
 

@@ -33,12 +33,16 @@ def member(
     *,
     struck: bool,
     breaker: bool,
+    freezing: bool,
 ) -> Member:
     """Draw one client."""
     style: Style = "aio" if dice.random() < 0.5 else "sync"
     callers = dice.choice((1, 1, 2, 3))
     jobs = tuple(
-        tuple(_job(dice, terms, longest_ttl, breaker=breaker) for _ in range(dice.randrange(1, 5)))
+        tuple(
+            _job(dice, terms, longest_ttl, breaker=breaker, freezing=freezing)
+            for _ in range(dice.randrange(1, 5))
+        )
         for _ in range(callers)
     )
     strikes: tuple[Strike, ...] = ()
@@ -65,7 +69,14 @@ def _blows(dice: Random, callers: int) -> list[Strike]:
     return blows
 
 
-def _job(dice: Random, terms: tuple[Terms, ...], longest_ttl: float, *, breaker: bool) -> Job:
+def _job(
+    dice: Random,
+    terms: tuple[Terms, ...],
+    longest_ttl: float,
+    *,
+    breaker: bool,
+    freezing: bool,
+) -> Job:
     name, kind, capacity = dice.choice(terms)
     before = dice.random() ** 2 * 2
     if breaker and dice.random() < 0.3:
@@ -85,6 +96,7 @@ def _job(dice: Random, terms: tuple[Terms, ...], longest_ttl: float, *, breaker:
         wait=dice.choice((None, None, None, 0.0, 0.5, 4.0)),
         before=before,
         steps=tuple(dice.random() ** 2 * longest for _ in range(dice.randrange(1, 4))),
+        freeze=dice.choice((0.0, 0.0, 0.0, 8 * dice.random())) if freezing else 0.0,
         gap=dice.choice((0.0005, 0.002, 0.5 * dice.random())),
         renew=renew,
         max_hold=max_hold,

@@ -98,6 +98,9 @@ class SimWire:
     def _send(self, letter: Letter) -> None:
         scheduler, fate = self.client.scheduler, letter.fate
         now = scheduler.time
+        if fate.refused:
+            self._fail(letter, now + fate.back, "none")
+            return
         arrives_at = now + fate.there
         if self.client.cut_until > now or not fate.arrives:
             # Nobody hears it. It fails at once where the connection is seen to break.
@@ -105,6 +108,8 @@ class SimWire:
             self._fail(letter, fails_at, "unknown")
             return
         self.client.world.watch.under_way(letter.requests, 1)
+        if not fate.answered and fate.cut:
+            letter.limit = min(letter.limit, now + fate.cut)
         if arrives_at >= letter.limit:
             self._fail(letter, letter.limit, "unknown")
         scheduler.at(arrives_at, self._arrive, letter)
@@ -128,8 +133,7 @@ class SimWire:
         if not waited_for:
             return
         if not fate.answered or client.cut_until > now:
-            fails_at = min(letter.limit, now + fate.cut) if fate.cut else letter.limit
-            self._fail(letter, fails_at, "unknown")
+            self._fail(letter, letter.limit, "unknown")
             return
         if fate.torn:
             answers += [_silence("unknown") for _ in letter.requests[len(done) :]]

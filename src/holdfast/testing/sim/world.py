@@ -11,7 +11,7 @@ from typing import NamedTuple
 from holdfast.rules.lease import PATIENCE
 from holdfast.testing.sim.caller import STRUCK, Caller
 from holdfast.testing.sim.client import Client
-from holdfast.testing.sim.faults import happen
+from holdfast.testing.sim.faults import happen, pause
 from holdfast.testing.sim.invariants import ghosts, leaks, liveness
 from holdfast.testing.sim.plan import Member, Plan
 from holdfast.testing.sim.promises import promised_in
@@ -47,6 +47,7 @@ class World:
         self.server = Server(plan.host, self.scheduler, self.watch)
         self.clients: list[Client] = []
         self.callers: list[Caller] = []
+        self.turns: dict[str, int] = {}  # how often each caller was suspended
         self._running = 0
 
     def server_of(self, client: Client) -> Server:  # noqa: ARG002 - one day there are several
@@ -123,6 +124,10 @@ class World:
         self.note(client, "starts", member.style)
         self.begin(client)
 
+    def freeze(self, client: Client, span: float) -> None:
+        """Stop a process here and now."""
+        pause(self, client, self.scheduler.time + span)
+
     def begin(self, client: Client) -> None:
         """Let a client's callers begin with their jobs."""
         kind = STRUCK[0] if client.plan.style == "aio" else STRUCK[1]
@@ -145,6 +150,8 @@ class World:
 
     def _ended(self, task: Task) -> None:
         self._running -= 1
+        if isinstance(task.process, Client):
+            self.turns[f"{task.process.name}/{task.label}"] = task.turn
         for caller in self.callers:
             if caller.client is task.process and caller.label == task.label:
                 caller.done = True
@@ -160,5 +167,6 @@ class World:
         self._closed(task)
 
     def _closed(self, task: Task) -> None:
-        if task.error is not None and isinstance(task.process, Client):
+        struck = isinstance(task.error, (*STRUCK, Killed))
+        if task.error is not None and not struck and isinstance(task.process, Client):
             self.watch.stumbled(task.process, task.label, task.error)

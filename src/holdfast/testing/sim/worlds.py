@@ -50,8 +50,8 @@ def notices(dice: Random) -> Plan:
 
 
 def pauses(dice: Random) -> Plan:
-    """Draw a world whose processes are stopped and go on."""
-    return _plan(dice, _light(dice), _some(dice, ("pause",), 6))
+    """Draw a world whose processes are stopped and go on, also right after a check."""
+    return _plan(dice, _light(dice), _some(dice, ("pause",), 6), freezing=True)
 
 
 def crashes(dice: Random) -> Plan:
@@ -111,6 +111,7 @@ def storm(dice: Random) -> Plan:
         host=host,
         struck=True,
         breakers=dice.random() < 0.5,
+        freezing=dice.random() < 0.5,
         longest_ttl=8.0,
     )
 
@@ -168,13 +169,22 @@ def _plan(
     crowd: bool = False,
     struck: bool = False,
     breakers: bool = False,
+    freezing: bool = False,
 ) -> Plan:
     names = cast.names(dice)
     count = dice.randrange(3, 6) if crowd else dice.randrange(2, 5)
     host = host or Host(rate=dice.choice((1.0, FAST, SLOW)))
     members: list[Member] = []
     for number in range(count):
-        member = cast.member(dice, number, names, longest_ttl, struck=struck, breaker=breakers)
+        member = cast.member(
+            dice,
+            number,
+            names,
+            longest_ttl,
+            struck=struck,
+            breaker=breakers,
+            freezing=freezing,
+        )
         members.append(member._replace(rate=dice.choice((1.0, FAST, SLOW)), base=1000.0 * number))
     aimed = tuple(fault._replace(who=fault.who % count) for fault in faults)
     return Plan(tuple(members), aimed, weather, host, heals_at=LASTS)
@@ -216,6 +226,7 @@ def _bad_weather(dice: Random) -> Weather:
         lost_reply=some(),
         twice=some(),
         torn=dice.choice((0.0, 0.1)),
+        adrift=dice.choice((0.0, 0.1)),
         lost_notice=some(),
         late_notice=some(),
         twice_notice=some(),

@@ -30,7 +30,7 @@ def grace(plan: Plan) -> float:
     """
     patience = max((member.call_limit for member in plan.members), default=0.0)
     back = sum(-fault.amount for fault in plan.faults if fault.amount < 0)
-    paused = sum(fault.span for fault in plan.faults if fault.kind == "pause")
+    paused = plan.longest_pause()
     return 1.0 + ON_ITS_WAY + patience + plan.weather.latest + plan.weather.slowest + back + paused
 
 

@@ -9,7 +9,7 @@ CODE := $(wildcard src tests benchmarks examples conftest.py)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-debian check format-check lint types contracts bench bench-redis bench-checker soak format clean
+.PHONY: help demo test test-debian check format-check lint types contracts bench bench-redis bench-checker sim soak format clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -68,6 +68,11 @@ bench-redis: $(INSTALLED) ## the same on Redis, against the bare wire and its pe
 
 bench-checker: $(INSTALLED) ## how fast histories are judged: a million operations
 	$(BIN)/python -m benchmarks.checker
+
+SEEDS ?= 10000
+
+sim: $(INSTALLED) ## simulate SEEDS seeds of worlds in which everything goes wrong
+	$(BIN)/python -m holdfast.testing.sim --seeds $(SEEDS)
 
 soak: $(INSTALLED) ## the tests that take longer than CI allows
 	$(BIN)/python -m pytest -m soak --timeout 0

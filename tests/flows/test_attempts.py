@@ -25,16 +25,17 @@ def test_a_claim_without_a_place_does_not_hide_those_with_one(confirmed_at: floa
     assert world.limits == pytest.approx([0.5])
 
 
-def test_a_first_try_takes_a_second_at_most() -> None:
-    """Somebody may begin a lease while the keeper hangs: however long the others live."""
-    world = World(granted(remaining=100.0))
-    world.acquire(an_order("a", ttl=100.0))
-    world.time = START + 40
-    world.rewrite(Lost(0.0), Lost(0.0), renewed(granted(remaining=100.0)))
+def test_a_try_takes_a_third_of_what_is_left() -> None:
+    """A server that needs two seconds for an answer keeps a lease of ten; the tries get shorter."""
+    world = World(granted(remaining=10.0))
+    world.acquire(an_order("a", ttl=10.0))
+    world.time = START + 3.5
+    world.rewrite(Lost(0.0), Lost(0.0), renewed(granted(remaining=10.0)))
     world.limits.clear()
     for _ in range(3):
         world.time = max(world.time, world.turn())
-    assert world.limits == pytest.approx([1.0, 2.0, 4.0])
+    assert world.limits[0] == pytest.approx((9.895 - 3.5) / 3)
+    assert world.limits == sorted(world.limits, reverse=True)
 
 
 def test_a_short_ttl_makes_tries_short() -> None:

@@ -55,7 +55,9 @@ async def _finish_chores(session: Session, patience: Patience) -> None:
     failed = chores
     try:
         if chores:
-            limit = _limit(session, patience, now)
+            # There may soon be a lease: so a second at first, and longer for a server that is slow.
+            brief = rule.TICK * (1 << min(patience.failures, 8))
+            limit = min(brief, _limit(session, patience, now))
             requests = [chore.request for chore in chores]
             replies = await session.wire.ask_all(requests, now + limit)
             failed = [
@@ -188,18 +190,18 @@ def _note(session: Session, patience: Patience, *, failed: bool) -> None:
 
 
 def _limit(session: Session, patience: Patience, now: float) -> float:
-    """Say how long one try may take.
+    """Say how long one try may take, so that the others are not forgotten while it hangs.
 
-    At most a third of what is left of the first lease or place to end. And since callers begin
-    leases of which a keeper that hangs on a silent connection knows nothing: at first a second, or
-    a third of the shortest ttl in sight. Each failure doubles that, for servers that are slow.
+    At most a third of what is left of the first lease or place to end, and at first a third of the
+    shortest ttl in sight, for what is about to begin. Each failure doubles that: a server may be
+    slow.
     """
     book = session.book
     shortest = min(
         min((state.ttl for state in tuple(book.leases.values())), default=inf),
         min((ticket.ttl for ticket in tuple(book.tickets.values())), default=inf),
     )
-    brief = min(rule.TICK, max(shortest / 3, 0.05)) * (1 << min(patience.failures, 8))
+    brief = max(shortest / 3, 0.05) * (1 << min(patience.failures, 8))
     return min(brief, rule.attempt_limit(now, _soonest_end(session, now), session.call_limit))
 
 

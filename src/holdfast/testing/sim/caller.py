@@ -17,8 +17,9 @@ from holdfast.flows import extend as extending
 from holdfast.flows import inspect as inspecting
 from holdfast.flows import release as releasing
 from holdfast.flows import wait_lost as watching
-from holdfast.flows.book import LeaseState
+from holdfast.flows.book import Chore, LeaseState
 from holdfast.flows.order import Order
+from holdfast.rules.messages import Release
 from holdfast.testing.sim.client import Client
 from holdfast.testing.sim.plan import Hold, Inspect, Job
 from holdfast.testing.sim.resource import Write
@@ -31,9 +32,6 @@ STRUCK = (CancelledError, KeyboardInterrupt)
 
 AGAIN = 0.3
 """How long an insisting caller pauses before it asks again."""
-
-A_GAP = 0.002
-"""Between the check and the write: where a pause does its harm."""
 
 
 class Caller:
@@ -107,12 +105,23 @@ class Caller:
             try:
                 await self._leave(job, state)
             finally:
+                self._collect(state)
                 watch.left(stay)
 
     async def _leave(self, job: Hold, state: LeaseState) -> None:
         if job.leaving == "all":
             await releasing.release_all(self.client.session)
         await releasing.release(self.client.session, state)
+
+    def _collect(self, state: LeaseState) -> None:
+        """Let go of a lease whose release was interrupted, as the finaliser of ``Lease`` does."""
+        book = self.client.book
+        if not state.released and not self.client.dead:
+            state.released = True
+            if book.leases.pop(state.claim_id, None) is not None:
+                book.owned.pop((state.name, state.owner), None)
+                book.chores.append(Chore(Release(state.name, state.claim_id), state.deadline))
+                self.client.keeper.wake()
 
     def _stop(self, stay: Stay) -> Callable[[], object]:
         """Make the callback that cancels the body when its lease is lost, as ``TaskStop`` does."""
@@ -136,7 +145,9 @@ class Caller:
                     await extending.extend(client.session, state, job.extend)
             if not state.holds(client.now()):
                 return
-            await client.runtime.sleep(A_GAP)  # a pause in here is what no check can see
+            if number == 0 and job.freeze:
+                self.world.freeze(client, job.freeze)
+            await client.runtime.sleep(job.gap)  # a pause in here is what no check can see
             self._write(stay)
 
     def _write(self, stay: Stay) -> None:
@@ -144,7 +155,7 @@ class Caller:
         exclusive = state.want.weight == state.want.capacity
         if not exclusive and not state.slots:
             return  # readers write nothing
-        grant = self.world.watch.number_of(state.claim_id)
+        grant = self.world.watch.number_of(state)
         slot = state.slots[0] if state.slots else -1
         write = Write(state.name, slot, state.token, grant, self.client.name)
         scheduler = self.client.scheduler

@@ -12,7 +12,7 @@ from holdfast.values import Kind
 Terms = tuple[str, Kind, int]
 """A name, what it is used as, and its capacity."""
 
-TTLS = (0.5, 1.0, 2.0, 4.0, 8.0)
+TTLS = (0.5, 1.0, 2.0, 4.0, 8.0, 30.0)
 SHARES = 8
 """The capacity of a readers/writer name: a reader takes one share, a writer all."""
 
@@ -33,24 +33,21 @@ def member(
     *,
     struck: bool,
     breaker: bool,
+    freezing: bool,
 ) -> Member:
     """Draw one client."""
     style: Style = "aio" if dice.random() < 0.5 else "sync"
     callers = dice.choice((1, 1, 2, 3))
     jobs = tuple(
-        tuple(_job(dice, terms, longest_ttl, breaker=breaker) for _ in range(dice.randrange(1, 5)))
+        tuple(
+            _job(dice, terms, longest_ttl, breaker=breaker, freezing=freezing)
+            for _ in range(dice.randrange(1, 5))
+        )
         for _ in range(callers)
     )
     strikes: tuple[Strike, ...] = ()
     if struck:
-        strikes = tuple(
-            Strike(
-                dice.randrange(callers),
-                dice.randrange(1, 25),
-                dice.choice((0.0, 0.0, 0.001, 0.5)) * dice.random(),
-            )
-            for _ in range(dice.randrange(1, 5))
-        )
+        strikes = tuple(one for _ in range(dice.randrange(1, 4)) for one in _blows(dice, callers))
     return Member(
         number,
         style,
@@ -62,7 +59,24 @@ def member(
     )
 
 
-def _job(dice: Random, terms: tuple[Terms, ...], longest_ttl: float, *, breaker: bool) -> Job:
+def _blows(dice: Random, callers: int) -> list[Strike]:
+    """Draw a cancellation, and sometimes another one that meets the clean-up."""
+    caller, suspension = dice.randrange(callers), dice.randrange(1, 25)
+    blows = [Strike(caller, suspension, dice.choice((0.0, 0.0, 0.001, 0.5)) * dice.random())]
+    while dice.random() < 0.4:
+        suspension += 1
+        blows.append(Strike(caller, suspension, dice.choice((0.0, 0.001)) * dice.random()))
+    return blows
+
+
+def _job(
+    dice: Random,
+    terms: tuple[Terms, ...],
+    longest_ttl: float,
+    *,
+    breaker: bool,
+    freezing: bool,
+) -> Job:
     name, kind, capacity = dice.choice(terms)
     before = dice.random() ** 2 * 2
     if breaker and dice.random() < 0.3:
@@ -72,16 +86,20 @@ def _job(dice: Random, terms: tuple[Terms, ...], longest_ttl: float, *, breaker:
         weight = 1
     elif kind == "semaphore":
         weight = dice.choice((1, 1, 2, 3))
-    ttl = dice.choice([ttl for ttl in TTLS if ttl <= longest_ttl])
+    max_hold = dice.choice((inf, inf, inf, 1.5))
+    ttl = min(dice.choice([ttl for ttl in TTLS if ttl <= longest_ttl]), max_hold)
+    longest = 2.0 if dice.random() < 0.8 else min(6.0, 1.5 * ttl)
     renew = dice.random() < 0.85
     return Hold(
         name,
         Want(kind, capacity, weight, ttl),
         wait=dice.choice((None, None, None, 0.0, 0.5, 4.0)),
         before=before,
-        steps=tuple(dice.random() ** 2 * 2 for _ in range(dice.randrange(1, 4))),
+        steps=tuple(dice.random() ** 2 * longest for _ in range(dice.randrange(1, 4))),
+        freeze=dice.choice((0.0, 0.0, 0.0, 8 * dice.random())) if freezing else 0.0,
+        gap=dice.choice((0.0005, 0.002, 0.5 * dice.random())),
         renew=renew,
-        max_hold=dice.choice((inf, inf, inf, 1.5)),
+        max_hold=max_hold,
         extend=dice.choice((0.0, 0.0, 0.0, min(2 * ttl, longest_ttl))) if renew else 0.0,
         watches=dice.random() < 0.1,
         stops=dice.random() < 0.3,

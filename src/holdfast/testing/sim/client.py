@@ -18,6 +18,7 @@ from holdfast.flows.book import Book
 from holdfast.flows.session import Session
 from holdfast.observe.events import Event
 from holdfast.testing.sim.clocks import Clock
+from holdfast.testing.sim.interruption import interrupt
 from holdfast.testing.sim.keeper import SimKeeper
 from holdfast.testing.sim.plan import Member
 from holdfast.testing.sim.runtimes import AioLike, SyncLike
@@ -73,6 +74,8 @@ class Client(Process):
         self.keeper_network = Network(weather, self.dice, dict(plan.keeps))
         self.keeper = SimKeeper(self)
         self.runtime = AioLike(self) if plan.style == "aio" else SyncLike(self)
+        if plan.interrupt_at:
+            interrupt(self.runtime, plan.interrupt_at)
         self.session = self._session(SimWire(self, self.server, self.network, ""), self.runtime)
         self.keeper_wire = SimWire(self, self.server, self.keeper_network, "keeper ")
         self.keeper_session = self._session(self.keeper_wire, SyncLike(self))
@@ -99,7 +102,7 @@ class Client(Process):
 
     def now(self) -> float:
         """Read the host's clock."""
-        return self.runtime.now()
+        return self.clock.base + self.clock.rate * self.scheduler.time
 
     def wake_up(self, task: Task, turn: int) -> None:
         """Let a task go on in a moment."""

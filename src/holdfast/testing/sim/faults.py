@@ -34,7 +34,7 @@ def happen(world: World, fault: Fault) -> None:
 def _befall(world: World, client: Client, fault: Fault, ends_at: float) -> None:
     match fault.kind:
         case "pause":
-            _pause(world, client, ends_at)
+            pause(world, client, ends_at)
         case "crash":
             _crash(world, client, seen=fault.amount == 0)
         case "fork":
@@ -50,8 +50,10 @@ def _befall(world: World, client: Client, fault: Fault, ends_at: float) -> None:
             raise ValueError(fault.kind)
 
 
-def _pause(world: World, client: Client, ends_at: float) -> None:
-    if client.halted:
+def pause(world: World, client: Client, ends_at: float) -> None:
+    """Stop a process until ``ends_at``, or until the world heals."""
+    ends_at = min(ends_at, world.plan.heals_at)
+    if client.halted or ends_at <= world.scheduler.time:
         return
     client.halt()
 
@@ -107,6 +109,8 @@ def _restart(world: World, fault: Fault, ends_at: float) -> None:
 
     def come_back(_: object) -> None:
         server.restart(fault.kind)
+        if fault.kind != "restart":
+            world.watch.records.forget()
         world.note(None, "server is back", fault.kind)
         for number, inbox in enumerate(heard):
             world.scheduler.at(

@@ -70,6 +70,7 @@ class SimKeeper:
     def overhear(self, notice: Notice) -> None:
         """Take a notice in at once, as a loop or another thread does."""
         rounds.overhear(self.session, notice)
+        self._client.world.watch.heed.notices(self._client, (notice,))
 
     def stop(self, goodbye: Bell) -> bool:
         """Ring ``goodbye`` when all is given back; ``False`` if there is nobody to do it."""
@@ -93,7 +94,9 @@ class SimKeeper:
     async def _run(self) -> None:
         patience = Patience()
         while (until := await rounds.go_round(self.session, patience)) is not None:
-            rounds.hear(self.session, await self._listen(until))
+            notices = await self._listen(until)
+            rounds.hear(self.session, notices)
+            self._client.world.watch.heed.notices(self._client, notices)
         self._client.book.closed = True
         if self._inbox is not None:
             self._inbox.close()

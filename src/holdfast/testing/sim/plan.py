@@ -27,6 +27,8 @@ class Hold(NamedTuple):
     wait: float | None = None
     before: float = 0.0  # a pause before asking
     steps: tuple[float, ...] = (0.1,)  # how long each part of the body takes; it ends with a write
+    gap: float = 0.002  # from the check to the write: where a pause does its harm
+    freeze: float = 0.0  # the process is stopped for so long right after the first check
     renew: bool = True
     max_hold: float = inf
     extend: float = 0.0  # after the first step ask for this ttl
@@ -55,12 +57,6 @@ class Strike(NamedTuple):
     after: float = 0.0  # how long after the suspension began
 
 
-class Ears(NamedTuple):
-    """How a client hears notices."""
-
-    direct: bool = True  # told by a loop or thread of its own, or when its keeper listens
-
-
 class Member(NamedTuple):
     """One client: its callers' jobs, its host's clock, what strikes it."""
 
@@ -72,6 +68,7 @@ class Member(NamedTuple):
     starts_at: float = 0.0
     call_limit: float = 5.0
     strikes: tuple[Strike, ...] = ()
+    interrupt_at: int = 0  # Ctrl-C at this call of a port, counted over all its callers
     asks: tuple[tuple[int, Fate], ...] = ()  # the fates of messages of its callers, by number
     keeps: tuple[tuple[int, Fate], ...] = ()  # and of its keeper
     closes: bool = True  # the client is closed at the end, or only left alone
@@ -129,7 +126,16 @@ class Plan(NamedTuple):
     def longest_stay(self) -> float:
         """Give the longest time that any body takes."""
         holds = [job for member in self.members for jobs in member.jobs for job in jobs]
-        return max((sum(job.steps) for job in holds if isinstance(job, Hold)), default=0.0)
+        return max(
+            (sum(job.steps) + job.gap * len(job.steps) for job in holds if isinstance(job, Hold)),
+            default=0.0,
+        )
+
+    def longest_pause(self) -> float:
+        """Give the longest time for which a process can be stopped."""
+        holds = [job for member in self.members for jobs in member.jobs for job in jobs]
+        frozen = sum(job.freeze for job in holds if isinstance(job, Hold))
+        return frozen + sum(fault.span for fault in self.faults if fault.kind == "pause")
 
     def callers(self) -> int:
         """Count the callers."""

@@ -25,6 +25,7 @@ class SyncLike:
 
     def __init__(self, client: Client) -> None:
         self._client = client
+        self.calls = 0  # of its ports, where they are counted
         self._scheduler = scheduler = client.scheduler
         clock = client.clock
 

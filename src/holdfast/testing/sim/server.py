@@ -6,7 +6,7 @@ the inboxes it knows of. What it keeps across a restart is decided by whoever re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from math import inf
 from typing import Protocol
 
@@ -18,6 +18,7 @@ from holdfast.rules.messages import (
     Busy,
     Claim,
     ClaimRequest,
+    Ended,
     ListNames,
     Notice,
     Reply,
@@ -43,14 +44,29 @@ class Inbox(Protocol):
         ...
 
 
-Stepped = Callable[["Server", Request, Record, Record, Collection[str]], object]
-"""Told of each change: the request, the record before and after, and the closed inboxes."""
+class Watching(Protocol):
+    """Who is told of everything that the server does."""
+
+    def stepped(
+        self,
+        server: Server,
+        request: Request,
+        before: Record,
+        after: Record,
+        closed: Collection[str],
+    ) -> None:
+        """Note that a record was changed, while these inboxes were known to be closed."""
+        ...
+
+    def answered(self, request: Request, reply: Reply | BackendUnavailable) -> None:
+        """Note an answer."""
+        ...
 
 
 class Server:
     """Answers one request at a time."""
 
-    def __init__(self, host: Host, scheduler: Scheduler, stepped: Stepped) -> None:
+    def __init__(self, host: Host, scheduler: Scheduler, watch: Watching) -> None:
         self.scheduler = scheduler
         self.clock = Clock(host.base, host.rate)
         self.wall = Clock(host.wall, host.rate)
@@ -64,7 +80,7 @@ class Server:
         self._quarantine = host.quarantine
         self._born_at = -inf
         self._snapshot: dict[str, Record] = {}
-        self._stepped = stepped
+        self._watch = watch
 
     def now(self) -> float:
         """Read the clock that leases run on."""
@@ -89,11 +105,13 @@ class Server:
         after, reply, notices = rule.step(record, request, now, mint, closed, self.gone)
         if after is not record:
             self.records[request.name] = after
-            self._stepped(self, request, record, after, closed)
+            self._watch.stepped(self, request, record, after, closed)
             for notice in notices:
                 inbox = self.inboxes.get(notice.inbox)
                 if inbox is not None:
                     inbox.post(notice)
+        if type(reply) is Ended:
+            self._watch.answered(request, reply)
         return reply
 
     def restart(self, memory: str) -> None:
@@ -134,7 +152,8 @@ class Server:
         if after is not blocked:
             after = after._replace(grants=())
             self.records[record.name] = after
-            self._stepped(self, request, record, after, ())
+            self._watch.stepped(self, request, record, after, ())
+        self._watch.answered(request, reply)
         if isinstance(reply, Busy):
             return BackendUnavailable("in quarantine", backend="sim", transient=False)
         return reply

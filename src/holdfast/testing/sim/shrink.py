@@ -101,7 +101,7 @@ def _simpler(job: Job) -> Iterator[Job]:
     if len(job.steps) > 1:
         yield job._replace(steps=job.steps[1:])
     plain = Hold(job.name, job.want)
-    for field in ("wait", "renew", "extend", "insists", "watches", "stops", "leaving"):
+    for field in ("wait", "renew", "extend", "insists", "watches", "stops", "leaving", "freeze"):
         if getattr(job, field) != getattr(plain, field):
             yield job._replace(**{field: getattr(plain, field)})
     if job.max_hold < inf:

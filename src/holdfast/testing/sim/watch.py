@@ -10,18 +10,20 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from holdfast.errors import HoldfastError
+from holdfast.errors import BackendUnavailable
 from holdfast.flows.book import LeaseState
 from holdfast.observe.events import Event, Lost
 from holdfast.rules.holding import Record
-from holdfast.rules.messages import Break, Claim, Request
+from holdfast.rules.messages import Break, Claim, Ended, Release, Reply, Request, Withdraw
 from holdfast.testing.sim.client import Client
 from holdfast.testing.sim.invariants.exclusion import Exclusion
 from holdfast.testing.sim.invariants.fencing import Fencing
 from holdfast.testing.sim.invariants.ghosts import Ghosts
+from holdfast.testing.sim.invariants.heed import Heed
 from holdfast.testing.sim.invariants.honesty import Honesty
 from holdfast.testing.sim.invariants.loudness import Loudness
 from holdfast.testing.sim.invariants.order import FirstCome
+from holdfast.testing.sim.invariants.records import Records
 from holdfast.testing.sim.invariants.tokens import Tokens
 from holdfast.testing.sim.resource import Resource, Write
 from holdfast.testing.sim.scheduler import Task
@@ -58,12 +60,15 @@ class Watch:
         self.ended_at: dict[str, float] = {}  # since when nobody minds a claim
         self.forced: set[tuple[str, int]] = set()  # grants broken by force
         self.flying: dict[str, int] = {}  # how many copies of a claim are under way
+        self.doubled: set[str] = set()
         self.entries = 0
         self.losses = 0
         self.resource = Resource()
         self.exclusion = Exclusion(self)
         self.tokens = Tokens(self)
         self.order = FirstCome(self)
+        self.records = Records(self)
+        self.heed = Heed(self)
         self.ghosts = Ghosts(self)
         self.honesty = Honesty(self)
         self.loudness = Loudness(self)
@@ -101,13 +106,24 @@ class Watch:
                 for grant in new:
                     self.tokens.granted(after.name, grant)
                 self.order.granted(before, after, closed)
+            self.records.stepped(before, after)
             self.ghosts.look(server, after)
+
+    def answered(self, request: Request, reply: Reply | BackendUnavailable) -> None:
+        """Note what the server has answered: a claim that it called over stays so."""
+        asked = type(request) in (Release, Withdraw)
+        if asked and type(reply) is Ended and reply.how != "unknown":
+            self.records.ended(reply.claim_id)
 
     def _forced(self, request: Break) -> None:
         self.forced.add((request.name, request.token))
         for stay in self.stays.get(request.name, ()):
             if stay.state.token == request.token:
                 stay.excused = True
+
+    def doubles(self, requests: Sequence[Request]) -> None:
+        """Note that the network has made second copies of requests."""
+        self.doubled.update(one.claim_id for one in requests if isinstance(one, Claim))
 
     def under_way(self, requests: Sequence[Request], change: int) -> None:
         """Note that claims have left, or have arrived."""
@@ -129,8 +145,7 @@ class Watch:
         claim_id = self.asking.pop(client.scheduler.current, None)
         if claim_id is not None and not client.dead:
             self._unmind(claim_id)
-            if isinstance(error, HoldfastError):
-                self.honesty.refused(client, claim_id, error)
+            self.honesty.refused(client, claim_id, error)
 
     def entered(self, client: Client, state: LeaseState) -> Stay:
         """Note that a body was let in."""
@@ -140,10 +155,12 @@ class Watch:
         stay.excused = (state.name, state.token) in self.forced
         self.world.note(client, "is in", state.name, state.token)
         inside = self.stays.setdefault(state.name, [])
-        self.loudness.entered(stay, inside)
+        self.tokens.seen(client.name, state.name, state.token)
         inside.append(stay)
         self._count(state.name)
+        self.exclusion.look()
         self.exclusion.entered(stay, inside)
+        self.loudness.entered(stay, inside)
         return stay
 
     def inherits(self, child: Client, state: LeaseState) -> None:
@@ -204,9 +221,9 @@ class Watch:
         """Note that something came out of the product that must never come out of it."""
         self.fail("nothing breaks", f"{client.name}: {who} ended with {error!r}")
 
-    def number_of(self, claim_id: str) -> int:
-        """Say which grant of its name a claim was."""
-        return self.tokens.numbers.get(claim_id, 0)
+    def number_of(self, state: LeaseState) -> int:
+        """Say which of all grants a lease is."""
+        return self.tokens.numbers.get((state.claim_id, state.token), 0)
 
     def _unmind(self, claim_id: str | None) -> None:
         if claim_id is not None and self.minded.pop(claim_id, None) is not None:

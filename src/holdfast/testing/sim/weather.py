@@ -16,6 +16,7 @@ class Weather(NamedTuple):
     """How likely each trouble is, and how long things take."""
 
     fast: float = 0.001  # a usual way takes about half of this to one and a half times of it
+    steady: bool = False  # it takes exactly this
     slow: float = 0.0  # how likely a way takes long
     slowest: float = 2.0
     lost_request: float = 0.0
@@ -23,13 +24,14 @@ class Weather(NamedTuple):
     twice: float = 0.0  # the request arrives a second time, later
     latest: float = 12.0  # how late a second copy, or one whose sender gave up, may be
     torn: float = 0.0  # a batch is carried out in part
+    adrift: float = 0.0  # the connection is seen to break, and the request arrives all the same
     lost_notice: float = 0.0
     late_notice: float = 0.0
     twice_notice: float = 0.0
 
     def calm(self) -> Weather:
         """Give the weather after the storm."""
-        return Weather(fast=self.fast)
+        return Weather(fast=self.fast, steady=self.steady)
 
 
 class Fate(NamedTuple):
@@ -40,8 +42,9 @@ class Fate(NamedTuple):
     arrives: bool = True
     answered: bool = True
     again: float = 0.0  # a second copy arrives so much later
-    cut: float = 0.0  # a lost message is noticed after this; 0: only at the deadline
+    cut: float = 0.0  # the connection is seen to break after this; 0: silence until the deadline
     torn: bool = False
+    refused: bool = False  # it cannot even be sent
 
 
 class Network:
@@ -60,8 +63,15 @@ class Network:
         """Change the weather."""
         self.weather = weather
         self._fast = weather.fast
-        self._trouble = (
-            weather.slow + weather.lost_request + weather.lost_reply + weather.twice + weather.torn
+        self._trouble = sum(
+            (
+                weather.slow,
+                weather.lost_request,
+                weather.lost_reply,
+                weather.twice,
+                weather.torn,
+                weather.adrift,
+            )
         )
 
     def fate(self) -> Fate:
@@ -70,6 +80,8 @@ class Network:
         if self.planned and number in self.planned:
             return self.planned[number]
         dice, fast = self._dice, self._fast
+        if self.weather.steady:
+            return Fate(fast, fast)
         there, back = fast * (0.5 + dice()), fast * (0.5 + dice())
         if not self._trouble:
             return Fate(there, back)
@@ -85,7 +97,7 @@ class Network:
             long = weather.slowest * dice()
             return Fate(long, back) if dice() < 0.5 else Fate(there, long)
         drawn -= weather.lost_request
-        cut = there if dice() < 0.5 else 0.0
+        cut = there + back if dice() < 0.5 else 0.0
         if drawn < 0:
             return Fate(there, back, arrives=False, cut=cut)
         drawn -= weather.lost_reply
@@ -94,14 +106,17 @@ class Network:
         drawn -= weather.twice
         if drawn < 0:
             return Fate(there, back, again=weather.latest * dice() ** 2)
-        return Fate(there, back, torn=True, cut=there)
+        drawn -= weather.torn
+        if drawn < 0:
+            return Fate(there, back, torn=True, cut=there)
+        return Fate(weather.slowest * dice() ** 2, back, answered=False, cut=there)
 
     def notice(self) -> list[float]:
         """Draw when a notice arrives: never, once or twice."""
         dice, weather = self._dice, self.weather
         if weather.lost_notice and dice() < weather.lost_notice:
             return []
-        delay = self._fast * (0.5 + dice())
+        delay = self._fast * (1.0 if weather.steady else 0.5 + dice())
         if weather.late_notice and dice() < weather.late_notice:
             delay = 5.0 * dice()
         if weather.twice_notice and dice() < weather.twice_notice:

@@ -50,6 +50,7 @@ class SimWire:
         self.network = network
         self.label = label
         self.asking_since = inf  # when the call that is under way began; of a keeper there is one
+        self.asking: Sequence[Request] = ()
 
     async def ask(self, request: Request, deadline: float) -> Reply:
         """Carry out one request."""
@@ -75,24 +76,31 @@ class SimWire:
         task = scheduler.current
         if task is None:
             raise RuntimeError("only a task can ask")
-        client.world.note(client, "asks", self.label, requests)
+        if client.world.trace is not None:
+            client.world.note(client, "asks", self.label, requests)
         limit = client.clock.when(deadline, scheduler.time)
         self._send(Letter(self, task, requests, limit, self.network.fate()))
-        self.asking_since = scheduler.time
+        self.asking_since, self.asking = scheduler.time, requests
         try:
             answers, mark = await park()
         finally:
-            self.asking_since = inf
+            self.asking_since, self.asking = inf, ()
         if mark != client.mark and mark:
             before, client.mark = client.mark, mark
             if before:
                 client.keeper.overhear(FORGOTTEN)
-        client.world.note(client, "hears", self.label, answers)
+                client.world.watch.heed.amnesia(client)
+        if client.world.trace is not None:
+            client.world.note(client, "hears", self.label, answers)
+        client.world.watch.heed.answers(client, answers)
         return answers  # type: ignore[no-any-return]  # what a task is resumed with is its own
 
     def _send(self, letter: Letter) -> None:
         scheduler, fate = self.client.scheduler, letter.fate
         now = scheduler.time
+        if fate.refused:
+            self._fail(letter, now + fate.back, "none")
+            return
         arrives_at = now + fate.there
         if self.client.cut_until > now or not fate.arrives:
             # Nobody hears it. It fails at once where the connection is seen to break.
@@ -100,6 +108,8 @@ class SimWire:
             self._fail(letter, fails_at, "unknown")
             return
         self.client.world.watch.under_way(letter.requests, 1)
+        if not fate.answered and fate.cut:
+            letter.limit = min(letter.limit, now + fate.cut)
         if arrives_at >= letter.limit:
             self._fail(letter, letter.limit, "unknown")
         scheduler.at(arrives_at, self._arrive, letter)
@@ -109,7 +119,7 @@ class SimWire:
         now = client.scheduler.time
         client.world.watch.under_way(letter.requests, -1)
         if fate.again:
-            client.world.watch.under_way(letter.requests, 1)
+            client.world.watch.doubles(letter.requests)
             client.scheduler.at(now + fate.again, self._arrive_again, letter)
         waited_for = now < letter.limit
         if self.server.down:
@@ -123,8 +133,7 @@ class SimWire:
         if not waited_for:
             return
         if not fate.answered or client.cut_until > now:
-            fails_at = min(letter.limit, now + fate.cut) if fate.cut else letter.limit
-            self._fail(letter, fails_at, "unknown")
+            self._fail(letter, letter.limit, "unknown")
             return
         if fate.torn:
             answers += [_silence("unknown") for _ in letter.requests[len(done) :]]
@@ -137,7 +146,6 @@ class SimWire:
 
     def _arrive_again(self, letter: Letter) -> None:
         """Carry out a second copy, whose answer nobody waits for."""
-        self.client.world.watch.under_way(letter.requests, -1)
         if not self.server.down:
             for request in letter.requests:
                 self.server.answer(request)

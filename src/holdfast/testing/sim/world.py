@@ -11,8 +11,8 @@ from typing import NamedTuple
 from holdfast.rules.lease import PATIENCE
 from holdfast.testing.sim.caller import STRUCK, Caller
 from holdfast.testing.sim.client import Client
-from holdfast.testing.sim.faults import happen
-from holdfast.testing.sim.invariants import leaks, liveness
+from holdfast.testing.sim.faults import happen, pause
+from holdfast.testing.sim.invariants import ghosts, leaks, liveness
 from holdfast.testing.sim.plan import Member, Plan
 from holdfast.testing.sim.promises import promised_in
 from holdfast.testing.sim.scheduler import MOST_STEPS, Killed, Scheduler, Task
@@ -44,9 +44,10 @@ class World:
         self.weather = plan.weather
         self.healed = False
         self.watch = Watch(self)
-        self.server = Server(plan.host, self.scheduler, self.watch.stepped)
+        self.server = Server(plan.host, self.scheduler, self.watch)
         self.clients: list[Client] = []
         self.callers: list[Caller] = []
+        self.turns: dict[str, int] = {}  # how often each caller was suspended
         self._running = 0
 
     def server_of(self, client: Client) -> Server:  # noqa: ARG002 - one day there are several
@@ -98,6 +99,8 @@ class World:
         for client in self.clients:
             client.network.blow(self.weather)
             client.keeper_network.blow(self.weather)
+        prompt = self.scheduler.time + ghosts.promptly(self.plan)
+        self.scheduler.at(prompt, self.watch.ghosts.sweep, self.server)
         longest = liveness.longest_wait(self.plan)
         while self._running and self._goes_on():
             self._pass(LOOK_EVERY)
@@ -121,6 +124,10 @@ class World:
         self.note(client, "starts", member.style)
         self.begin(client)
 
+    def freeze(self, client: Client, span: float) -> None:
+        """Stop a process here and now."""
+        pause(self, client, self.scheduler.time + span)
+
     def begin(self, client: Client) -> None:
         """Let a client's callers begin with their jobs."""
         kind = STRUCK[0] if client.plan.style == "aio" else STRUCK[1]
@@ -143,6 +150,8 @@ class World:
 
     def _ended(self, task: Task) -> None:
         self._running -= 1
+        if isinstance(task.process, Client):
+            self.turns[f"{task.process.name}/{task.label}"] = task.turn
         for caller in self.callers:
             if caller.client is task.process and caller.label == task.label:
                 caller.done = True
@@ -158,5 +167,6 @@ class World:
         self._closed(task)
 
     def _closed(self, task: Task) -> None:
-        if task.error is not None and isinstance(task.process, Client):
+        struck = isinstance(task.error, (*STRUCK, Killed))
+        if task.error is not None and not struck and isinstance(task.process, Client):
             self.watch.stumbled(task.process, task.label, task.error)

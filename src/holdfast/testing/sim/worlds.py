@@ -50,8 +50,8 @@ def notices(dice: Random) -> Plan:
 
 
 def pauses(dice: Random) -> Plan:
-    """Draw a world whose processes are stopped and go on."""
-    return _plan(dice, _light(dice), _some(dice, ("pause",), 6))
+    """Draw a world whose processes are stopped and go on, also right after a check."""
+    return _plan(dice, _light(dice), _some(dice, ("pause",), 6), freezing=True)
 
 
 def crashes(dice: Random) -> Plan:
@@ -111,6 +111,7 @@ def storm(dice: Random) -> Plan:
         host=host,
         struck=True,
         breakers=dice.random() < 0.5,
+        freezing=dice.random() < 0.5,
         longest_ttl=8.0,
     )
 
@@ -124,8 +125,10 @@ def rollback(dice: Random) -> Plan:
 
 
 def oblivion(dice: Random) -> Plan:
-    """Break an assumption: the memory is lost and no quarantine is kept."""
+    """Break an assumption: the memory is lost, no quarantine is kept, the clock may be set back."""
     faults = _some(dice, ("forget",), 3) + _some(dice, ("pause", "crash"), 2)
+    if dice.random() < 0.5:
+        faults += (Fault(dice.uniform(0, LASTS), "wall", amount=-dice.uniform(1, 30)),)
     return _plan(dice, _light(dice), faults, host=Host(quarantine=0.0))
 
 
@@ -162,17 +165,26 @@ def _plan(
     faults: tuple[Fault, ...],
     *,
     host: Host | None = None,
-    longest_ttl: float = 6.0,
+    longest_ttl: float = 30.0,
     crowd: bool = False,
     struck: bool = False,
     breakers: bool = False,
+    freezing: bool = False,
 ) -> Plan:
     names = cast.names(dice)
     count = dice.randrange(3, 6) if crowd else dice.randrange(2, 5)
     host = host or Host(rate=dice.choice((1.0, FAST, SLOW)))
     members: list[Member] = []
     for number in range(count):
-        member = cast.member(dice, number, names, longest_ttl, struck=struck, breaker=breakers)
+        member = cast.member(
+            dice,
+            number,
+            names,
+            longest_ttl,
+            struck=struck,
+            breaker=breakers,
+            freezing=freezing,
+        )
         members.append(member._replace(rate=dice.choice((1.0, FAST, SLOW)), base=1000.0 * number))
     aimed = tuple(fault._replace(who=fault.who % count) for fault in faults)
     return Plan(tuple(members), aimed, weather, host, heals_at=LASTS)
@@ -190,7 +202,7 @@ def _some(dice: Random, kinds: tuple[FaultKind, ...], most: int) -> tuple[Fault,
 
 
 def _fast(dice: Random) -> float:
-    return dice.choice((0.0002, 0.002, 0.02))
+    return dice.choice((0.0002, 0.002, 0.02, 0.15))
 
 
 def _light(dice: Random) -> Weather:
@@ -214,6 +226,7 @@ def _bad_weather(dice: Random) -> Weather:
         lost_reply=some(),
         twice=some(),
         torn=dice.choice((0.0, 0.1)),
+        adrift=dice.choice((0.0, 0.1)),
         lost_notice=some(),
         late_notice=some(),
         twice_notice=some(),

@@ -1,7 +1,9 @@
 """Nothing stays held by nobody beyond its TTL.
 
 A grant that no caller has or asks for any more (crashed, cancelled, dropped, given back in vain)
-must end within its TTL, plus what is stated in ``grace``. Checked in every world.
+must end within its TTL, plus what is stated in ``grace``. And once nothing goes wrong any more,
+what a living client has no use for is given back promptly, however long its TTL, unless the server
+has forgotten that it was, or the network has doubled the claim. Checked in every world.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from holdfast.flows.rounds import ON_ITS_WAY
 from holdfast.rules.holding import Record
+from holdfast.rules.lease import TICK
 from holdfast.testing.sim.plan import Plan
 
 if TYPE_CHECKING:
@@ -27,8 +30,14 @@ def grace(plan: Plan) -> float:
     """
     patience = max((member.call_limit for member in plan.members), default=0.0)
     back = sum(-fault.amount for fault in plan.faults if fault.amount < 0)
-    paused = sum(fault.span for fault in plan.faults if fault.kind == "pause")
+    paused = plan.longest_pause()
     return 1.0 + ON_ITS_WAY + patience + plan.weather.latest + plan.weather.slowest + back + paused
+
+
+def promptly(plan: Plan) -> float:
+    """Say how soon a living client gives back what it has no use for, when nothing goes wrong."""
+    patience = max((member.call_limit for member in plan.members), default=0.0)
+    return ON_ITS_WAY + 2 * TICK + 2 * patience + 1.0
 
 
 class Ghosts:
@@ -56,3 +65,21 @@ class Ghosts:
                     f" wanted it since {ended_at:.3f} s"
                 )
                 watch.fail(NAME, text)
+
+    def sweep(self, server: Server) -> None:
+        """Look at all records at a time at which nothing should be left to do."""
+        watch = self._watch
+        if any(fault.kind == "rollback" for fault in watch.world.plan.faults):
+            return
+        living = {client.name for client in watch.world.clients if not client.dead}
+        for name, record in server.records.items():
+            for grant in record.grants:
+                claim_id, who = grant.claim_id, grant.holder.client
+                if claim_id in watch.minded or who not in living or claim_id in watch.doubled:
+                    continue
+                if grant.broken or grant.ends_at <= server.now():
+                    continue  # what is broken gently passes on with its holder's word, or its end
+                ended_at = watch.ended_at.get(claim_id, 0.0)
+                if ended_at < watch.world.plan.heals_at:
+                    text = f"{who} has not given {name!r} back since {ended_at:.3f} s"
+                    watch.fail(NAME, text)

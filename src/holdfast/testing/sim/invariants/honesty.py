@@ -1,22 +1,25 @@
-"""Unknown is never reported as known.
+"""Unknown is never reported as known, and nothing is left behind by a call that failed.
 
-Whoever is told "busy", or that nothing was changed, can rely on it: no grant and no place in line
-is left of the claim, and no copy of it is under way, unless its withdrawal is with the keeper.
-Checked in every world.
+Whoever is told "busy", or that nothing was changed, can rely on it: nothing is granted to that
+claim and it is not in line. However an acquire fails (also cancelled, also unresolved), its claim
+is ended at the server, or its withdrawal is with the keeper, or nobody has ever heard of it and no
+copy is under way. Checked in every world, except for claims that the network itself has doubled:
+such a copy nobody can know of, and it costs one TTL at most (``ghosts``).
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast.errors import BackendUnavailable, HoldfastError, LockBusy
+from holdfast.errors import BackendUnavailable, LockBusy
 from holdfast.rules.messages import Withdraw
 
 if TYPE_CHECKING:
     from holdfast.testing.sim.client import Client
     from holdfast.testing.sim.watch import Watch
 
-NAME = "unknown is not called known"
+KNOWN = "unknown is not called known"
+LEFT = "nothing is left behind"
 
 
 class Honesty:
@@ -25,27 +28,35 @@ class Honesty:
     def __init__(self, watch: Watch) -> None:
         self._watch = watch
 
-    def refused(self, client: Client, claim_id: str, error: HoldfastError) -> None:
+    def refused(self, client: Client, claim_id: str, error: BaseException) -> None:
         """Look at an acquire that ended in an error."""
+        watch = self._watch
+        if claim_id in watch.doubled:
+            return
+        said = f"{client.name} was told {type(error).__name__}"
+        chores = [*(chore.request for chore in client.book.chores), *client.keeper_wire.asking]
+        left = self._left_of(client, claim_id)
+        if any(isinstance(one, Withdraw) and one.claim_id == claim_id for one in chores):
+            if left and isinstance(error, BackendUnavailable) and error.outcome == "none":
+                watch.fail(KNOWN, f"{said}, and that nothing was changed, but {left}")
+            return
         sure = isinstance(error, LockBusy) or (
             isinstance(error, BackendUnavailable) and error.outcome == "none"
         )
-        if not sure:
-            return
-        chores = [chore.request for chore in client.book.chores]
-        if any(isinstance(one, Withdraw) and one.claim_id == claim_id for one in chores):
-            return
-        left = self._left_of(client, claim_id)
-        if left:
-            said = type(error).__name__
-            text = f"{client.name} was told {said} ({error.message}), but {left}"
-            self._watch.fail(NAME, text)
+        if sure and left:
+            watch.fail(KNOWN, f"{said}, but {left}")
+        elif left:
+            watch.fail(LEFT, f"{said}, and {left}")
+        elif watch.flying.get(claim_id) and not watch.records.is_over(claim_id):
+            watch.fail(LEFT, f"{said}, and a copy of its claim {claim_id} is under way")
 
     def _left_of(self, client: Client, claim_id: str) -> str:
+        if client.book.closing:
+            return ""  # its keeper withdraws what was waiting
         now = client.server.now()
         for record in client.server.records.values():
             if any(one.claim_id == claim_id and one.ends_at > now for one in record.grants):
-                return f"its claim on {record.name!r} was granted"
+                return f"its claim {claim_id} on {record.name!r} is granted"
             if any(one.claim_id == claim_id and one.patience_until > now for one in record.queue):
-                return f"its claim on {record.name!r} is in line"
+                return f"its claim {claim_id} on {record.name!r} is in line"
         return ""

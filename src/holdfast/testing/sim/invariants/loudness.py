@@ -26,9 +26,9 @@ class Loudness:
 
     def entered(self, rival: Stay, inside: list[Stay]) -> None:
         """Look who should have heard that his lease is over, now that a rival is in."""
-        if not inside or not self._watch.promises.exclusion:
+        if len(inside) == 1 or rival.excused or not self._watch.promises.exclusion:
             return
-        untold = [stay for stay in inside if self._is_untold(stay)]
+        untold = [stay for stay in inside if stay is not rival and self._is_untold(stay)]
         want = rival.state.want
         if sum(stay.state.want.weight for stay in untold) + want.weight > want.capacity:
             who = " and ".join(map(str, untold))

@@ -158,6 +158,7 @@ class Trial:
         storm_at = began + self.seconds * CALM_BEFORE
         calm_at = began + self.seconds * (1 - CALM_AFTER)
         end = began + self.seconds
+        breaths = random.Random()  # noqa: S311 - how often it is rolled depends on the machine
         deck: list[Torment] = []
         while (now := time.monotonic()) < end:
             if storm_at <= now < calm_at and any(one.alive for one in scene.crew.workers):
@@ -168,7 +169,7 @@ class Trial:
                 torment(scene)
                 now = time.monotonic()
             self.progress(now - began, "peace")
-            time.sleep(min(scene.dice.uniform(*BREATH), max(0.0, end - now)))
+            time.sleep(min(breaths.uniform(*BREATH), max(0.0, end - now)))
 
 
 def _remove(folder: Path) -> None:

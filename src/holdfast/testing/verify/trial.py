@@ -38,7 +38,7 @@ TTL = 1.0
 CALM_BEFORE, CALM_AFTER = 0.25, 0.2
 """Which parts of the time are free of faults."""
 
-BREATH = (0.1, 0.6)
+BREATH = (0.05, 0.4)
 """How long the crew is left alone between two faults."""
 
 HOME_WITHIN = 30.0
@@ -158,6 +158,7 @@ class Trial:
         storm_at = began + self.seconds * CALM_BEFORE
         calm_at = began + self.seconds * (1 - CALM_AFTER)
         end = began + self.seconds
+        breaths = random.Random()  # noqa: S311 - how often it is rolled depends on the machine
         deck: list[Torment] = []
         while (now := time.monotonic()) < end:
             if storm_at <= now < calm_at and any(one.alive for one in scene.crew.workers):
@@ -168,7 +169,7 @@ class Trial:
                 torment(scene)
                 now = time.monotonic()
             self.progress(now - began, "peace")
-            time.sleep(min(scene.dice.uniform(*BREATH), max(0.0, end - now)))
+            time.sleep(min(breaths.uniform(*BREATH), max(0.0, end - now)))
 
 
 def _remove(folder: Path) -> None:

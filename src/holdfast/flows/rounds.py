@@ -58,19 +58,23 @@ def _drop_orphans(session: Session) -> float:
     """Give back leases that nobody has.
 
     An interruption came between the grant and the lease, or in the middle of the release. Say
-    when to look again, if there is one that may still be on its way to its owner.
+    when to look again, if there is one that may still be on its way to its owner. The deadline
+    that we know of does not bound the release: a renewal whose answer was lost may have moved it.
     """
     book, now = session.book, session.runtime.now()
     look_at = inf
     for state in tuple(book.leases.values()):
         if state.face is not None and not state.released:
             continue
-        if now < state.started_at + ON_ITS_WAY:
+        release_later = Chore(Release(state.name, state.claim_id), now + state.ttl)
+        if now >= state.deadline:  # the turn that follows tells the loss, and nobody gives it up
+            book.chores.append(release_later)
+        elif now < state.started_at + ON_ITS_WAY:
             look_at = min(look_at, state.started_at + ON_ITS_WAY)
         elif book.leases.pop(state.claim_id, None) is not None:
             state.loss = "it was never taken: the call that asked for it was interrupted"
             book.owned.pop((state.name, state.owner), None)
-            book.chores.append(Chore(Release(state.name, state.claim_id), state.deadline))
+            book.chores.append(release_later)
     return look_at
 
 

@@ -4,18 +4,23 @@ Locks with leases that renew themselves, fencing tokens and loss that is told; s
 memory, SQLite and servers. ``Client`` is the door; ``holdfast run`` does the same from any shell.
 """
 
+from typing import TYPE_CHECKING
+
 from holdfast.api.client import AsyncClient, Client
 from holdfast.api.default import (
     break_lock,
     lock,
     locks,
     release_all,
+    rwlock,
+    semaphore,
     show,
     try_with_lock,
     with_lock,
 )
 from holdfast.api.lease import AsyncLease, Lease
 from holdfast.api.lock import AsyncLock, Lock
+from holdfast.api.naming import key
 from holdfast.errors import (
     BackendUnavailable,
     Conflict,
@@ -28,12 +33,18 @@ from holdfast.errors import (
 )
 from holdfast.values import Capabilities, Holder, LockInfo, Outcome, Place, Tenure
 
+if TYPE_CHECKING:
+    from holdfast.api.rwlock import AsyncRWLock, RWLock
+    from holdfast.api.semaphore import AsyncSemaphore, Semaphore
+
 __version__ = "0.1.0"
 
 __all__ = [
     "AsyncClient",
     "AsyncLease",
     "AsyncLock",
+    "AsyncRWLock",
+    "AsyncSemaphore",
     "BackendUnavailable",
     "Capabilities",
     "Client",
@@ -48,14 +59,35 @@ __all__ = [
     "Misuse",
     "Outcome",
     "Place",
+    "RWLock",
     "RateLimited",
+    "Semaphore",
     "Tenure",
     "Unsupported",
     "break_lock",
+    "key",
     "lock",
     "locks",
     "release_all",
+    "rwlock",
+    "semaphore",
     "show",
     "try_with_lock",
     "with_lock",
 ]
+
+_LATER = {
+    "AsyncRWLock": "rwlock",
+    "AsyncSemaphore": "semaphore",
+    "RWLock": "rwlock",
+    "Semaphore": "semaphore",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Import a class when it is asked for: a program that uses one primitive loads that one."""
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"holdfast.api.{_LATER[name]}"), name)

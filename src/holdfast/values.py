@@ -15,6 +15,8 @@ T = TypeVar("T")
 Kind: TypeAlias = Literal["lock", "rwlock", "semaphore", "lead"]
 """What a name is used as; one name cannot be two kinds at once."""
 
+KINDS: tuple[Kind, ...] = ("lock", "rwlock", "semaphore", "lead")
+
 OnLoss: TypeAlias = Literal["raise", "stop", "flag"]
 """What happens to the body when its lease is lost."""
 
@@ -23,6 +25,12 @@ Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | Non
 NAME_LIMIT = 512
 METADATA_LIMIT = 4096
 QUEUE_LIMIT = 10_000
+PERMITS_LIMIT = 10_000
+READERS = 1_000_000
+"""The capacity of a readers/writer lock: a reader takes one share, a writer all of them.
+
+It must be the same for everyone who uses a name, so it is a constant, and never the real limit.
+"""
 
 
 class Holder(NamedTuple):

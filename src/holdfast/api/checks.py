@@ -9,7 +9,7 @@ from unicodedata import category
 
 from holdfast.durations import Duration, positive, readable, seconds
 from holdfast.errors import Misuse
-from holdfast.values import METADATA_LIMIT, NAME_LIMIT, Capabilities, Json
+from holdfast.values import METADATA_LIMIT, NAME_LIMIT, PERMITS_LIMIT, Capabilities, Json
 
 SHORTEST_LIFE = 0.01
 
@@ -62,6 +62,28 @@ def checked_life(span: Duration, what: str) -> float:
 def checked_wait(wait: Duration | None) -> float | None:
     """Give how long to wait, in seconds; ``None`` is for ever."""
     return None if wait is None else seconds(wait, "wait")
+
+
+def checked_permits(permits: object) -> int:
+    """Give how many may hold at once, if that is a number of permits."""
+    count = _checked_count(permits, "permits")
+    if count > PERMITS_LIMIT:
+        raise Misuse(f"permits may be {PERMITS_LIMIT} at most, not {count}: count in larger units")
+    return count
+
+
+def checked_weight(weight: object, permits: int) -> int:
+    """Give how many of the permits are asked for at once."""
+    count = _checked_count(weight, "weight")
+    if count > permits:
+        raise Misuse(f"a weight of {count} can never be had: there are {permits} permits")
+    return count
+
+
+def _checked_count(count: object, what: str) -> int:
+    if not isinstance(count, int) or isinstance(count, bool) or count < 1:
+        raise Misuse(f"{what} must be a whole number of at least 1, not {count!r}")
+    return count
 
 
 def checked_metadata(metadata: Mapping[str, Json] | None) -> str:

@@ -48,6 +48,8 @@ class Shortcut(Generic[P, T]):
 lock = Shortcut(Client.lock)
 with_lock = Shortcut(Client.with_lock)
 try_with_lock = Shortcut(Client.try_with_lock)
+rwlock = Shortcut(Client.rwlock)
+semaphore = Shortcut(Client.semaphore)
 release_all = Shortcut(Client.release_all)
 locks = Shortcut(Client.locks)
 show = Shortcut(Client.show)

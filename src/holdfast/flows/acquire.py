@@ -33,6 +33,7 @@ from holdfast.rules.messages import (
     Waiting,
     Withdraw,
 )
+from holdfast.values import Tenure
 
 LOOK_UP = 2.0
 """How often a waiting caller looks whether its keeper is still there."""
@@ -70,7 +71,7 @@ async def acquire(session: Session, order: Order, place: tuple[str, int]) -> Lea
     owner = runtime.owner()
     mine = session.book.owned.get((order.name, owner))
     if mine is not None and mine.holds(started_at):
-        again = _again(order, mine)
+        again = _again(session, order, mine)
         if again is not None:
             return again
     curious = session.hub.curious
@@ -86,14 +87,29 @@ async def acquire(session: Session, order: Order, place: tuple[str, int]) -> Lea
             raise explain.too_late(session, order)
 
 
-def _again(order: Order, mine: LeaseState) -> LeaseState | None:
+def _again(session: Session, order: Order, mine: LeaseState) -> LeaseState | None:
     """Let the same thread or task in again, or keep it from waiting for itself."""
-    if order.reentrant:
-        mine.count += 1
+    want, held = order.want, mine.want
+    if (want.kind, want.capacity) != (held.kind, held.capacity):
+        return None  # the backend refuses that, and says why
+    if order.reentrant and want.weight <= held.weight:
+        mine.count += 1  # who may write may read as well: it stays the lease it is
         return mine
     if order.wait != 0:
         raise explain.self_deadlock(order, mine)
+    if want.weight < want.capacity:
+        # A second share beside one's own, which the backend might grant, would hide the first:
+        # one lease per owner and name is what all of this relies on.
+        raise explain.busy(session, order, session.runtime.now(), (_tenure(session, mine),))
     return None  # with wait=0 the same owner is simply busy
+
+
+def _tenure(session: Session, mine: LeaseState) -> Tenure:
+    """Show one of our own leases as others see it."""
+    want, left = mine.want, mine.deadline - session.runtime.now()
+    return Tenure(
+        session.holder, mine.token, want.weight, mine.granted_at, max(0.0, left), want.metadata
+    )
 
 
 async def _attempt(
@@ -293,7 +309,8 @@ def _begin(
     book.see_token(order.name, granted.token)
     if not want.detached:
         book.leases[state.claim_id] = state
-        if want.weight == want.capacity:
+        if want.kind != "semaphore":
+            # A permit has no owner: it is often taken here and given back by another thread.
             book.owned[order.name, state.owner] = state
         due_at = min(state.renew_at, state.deadline)
         book.pace = min(book.pace, due_at - now)

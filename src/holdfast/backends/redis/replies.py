@@ -9,7 +9,7 @@ from typing import Any
 
 from holdfast.backends.redis import faults
 from holdfast.backends.redis.keys import unescaped
-from holdfast.backends.redis.requests import BETWEEN, KINDS
+from holdfast.backends.redis.requests import BETWEEN
 from holdfast.errors import BackendUnavailable
 from holdfast.rules.messages import (
     Broke,
@@ -29,7 +29,7 @@ from holdfast.rules.messages import (
     Seen,
     Waiting,
 )
-from holdfast.values import Holder, LockInfo, Place, Tenure
+from holdfast.values import KINDS, Holder, LockInfo, Place, Tenure
 
 _ENDINGS: dict[bytes, Ending] = {
     b"r": "released",
@@ -189,7 +189,7 @@ def _seen(name: str, raw: list[Any]) -> LockInfo:
     _, _, kind, capacity, token, held, line = raw
     return LockInfo(
         name=name,
-        kind=KINDS[kind - 1],
+        kind=KINDS[kind - 1],  # the scripts count them from one
         capacity=capacity,
         token=token,
         holders=_tenures(held),

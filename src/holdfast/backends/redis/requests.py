@@ -26,10 +26,7 @@ from holdfast.rules.messages import (
     Want,
     Withdraw,
 )
-from holdfast.values import Holder, Kind
-
-KINDS: tuple[Kind, ...] = ("lock", "rwlock", "semaphore", "lead")
-"""What a name is used as; the scripts count them from one."""
+from holdfast.values import KINDS, Holder
 
 BETWEEN = "\x1f"
 """Stands between a holder and its metadata: JSON has no such sign."""

@@ -28,6 +28,8 @@ from holdfast.testing.suite.reentrancy import TestReentrancy
 from holdfast.testing.suite.release import TestClosing, TestRelease
 from holdfast.testing.suite.renewal import TestRenewal
 from holdfast.testing.suite.runtimes import TestRuntimes
+from holdfast.testing.suite.semaphores import TestSemaphores
+from holdfast.testing.suite.sharing import TestReadersAndWriter
 from holdfast.testing.suite.waiting import TestWaiting
 from holdfast.testing.suite.world import World, anyio_backend, worlds
 
@@ -45,9 +47,11 @@ BEHAVIOURS: tuple[type, ...] = (
     TestOnLoss,
     TestOutage,
     TestReentrancy,
+    TestReadersAndWriter,
     TestRelease,
     TestRenewal,
     TestRuntimes,
+    TestSemaphores,
     TestWaiting,
     TestWithLock,
 )
@@ -68,10 +72,12 @@ __all__ = [
     "TestLoss",
     "TestOnLoss",
     "TestOutage",
+    "TestReadersAndWriter",
     "TestReentrancy",
     "TestRelease",
     "TestRenewal",
     "TestRuntimes",
+    "TestSemaphores",
     "TestWaiting",
     "TestWithLock",
     "World",

@@ -10,6 +10,7 @@ from holdfast.api.client import AsyncClient, Client
 from holdfast.api.default import (
     break_lock,
     lock,
+    lock_all,
     locks,
     release_all,
     rwlock,
@@ -34,6 +35,8 @@ from holdfast.errors import (
 from holdfast.values import Capabilities, Holder, LockInfo, Outcome, Place, Tenure
 
 if TYPE_CHECKING:
+    from holdfast.api.lease_set import AsyncLeaseSet, LeaseSet
+    from holdfast.api.lock_all import AsyncLockAll, LockAll
     from holdfast.api.rwlock import AsyncRWLock, RWLock
     from holdfast.api.semaphore import AsyncSemaphore, Semaphore
 
@@ -42,7 +45,9 @@ __version__ = "0.1.0"
 __all__ = [
     "AsyncClient",
     "AsyncLease",
+    "AsyncLeaseSet",
     "AsyncLock",
+    "AsyncLockAll",
     "AsyncRWLock",
     "AsyncSemaphore",
     "BackendUnavailable",
@@ -52,7 +57,9 @@ __all__ = [
     "Holder",
     "HoldfastError",
     "Lease",
+    "LeaseSet",
     "Lock",
+    "LockAll",
     "LockBusy",
     "LockInfo",
     "LockLost",
@@ -67,6 +74,7 @@ __all__ = [
     "break_lock",
     "key",
     "lock",
+    "lock_all",
     "locks",
     "release_all",
     "rwlock",
@@ -77,8 +85,12 @@ __all__ = [
 ]
 
 _LATER = {
+    "AsyncLeaseSet": "lease_set",
+    "AsyncLockAll": "lock_all",
     "AsyncRWLock": "rwlock",
     "AsyncSemaphore": "semaphore",
+    "LeaseSet": "lease_set",
+    "LockAll": "lock_all",
     "RWLock": "rwlock",
     "Semaphore": "semaphore",
 }

@@ -141,7 +141,8 @@ class Capabilities(NamedTuple):
     """What one backend, on this platform, can do; ``notes`` says in words what it cannot.
 
     ``survives`` names what a lock on a server outlives: ``"restart"``, ``"failover"``,
-    ``"eviction"``; it is known once the client has connected.
+    ``"eviction"``; it is known once the client has connected. ``all_at_once``: several names can be
+    had in one step (in a cluster if they share a slot); otherwise they are taken one by one.
     """
 
     backend: str
@@ -152,6 +153,7 @@ class Capabilities(NamedTuple):
     kinds: tuple[Kind, ...] = ("lock",)
     survives: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    all_at_once: bool = False
 
 
 class Outcome(NamedTuple, Generic[T]):

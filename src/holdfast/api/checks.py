@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import Enum
 from typing import Final, Literal, TypeAlias
 from unicodedata import category
@@ -12,6 +12,9 @@ from holdfast.errors import Misuse
 from holdfast.values import METADATA_LIMIT, NAME_LIMIT, PERMITS_LIMIT, Capabilities, Json
 
 SHORTEST_LIFE = 0.01
+
+NAMES_LIMIT = 100
+"""How many names are held together at most: one step over all of them keeps others waiting."""
 
 
 class Unset(Enum):
@@ -36,6 +39,18 @@ def checked_name(name: object, what: str = "name") -> str:
     if not text.isprintable() and any(category(character) == "Cc" for character in text):
         raise Misuse(f"the {what} {text!r} has control characters in it")
     return text
+
+
+def checked_names(names: object) -> tuple[str, ...]:
+    """Give the names that are to be held together: different ones, a hundred at most."""
+    if isinstance(names, (str, bytes)) or not isinstance(names, Iterable):
+        raise Misuse(f"names must be several of them, like ['a', 'b'], not {names!r}")
+    found = tuple(dict.fromkeys(checked_name(name) for name in names))
+    if not found:
+        raise Misuse("names must not be empty: there is nothing to lock")
+    if len(found) > NAMES_LIMIT:
+        raise Misuse(f"at most {NAMES_LIMIT} names are held together, not {len(found)}")
+    return found
 
 
 def checked_ttl(ttl: Duration, *, renew: bool, capabilities: Capabilities) -> float:

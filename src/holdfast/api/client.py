@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import Self
 
 from holdfast.api.checks import checked_beginning, checked_name, checked_reason
+from holdfast.api.gathering import AsyncGathering, Gathering
 from holdfast.api.locking import AsyncLocking, Locking
 from holdfast.api.sharing import AsyncSharing, Sharing
 from holdfast.durations import Duration
@@ -17,7 +18,7 @@ from holdfast.runtimes.step import run
 from holdfast.values import LockInfo, Tenure
 
 
-class Client(Locking, Sharing):
+class Client(Locking, Sharing, Gathering):
     """Locks for threads and processes. A context manager; closing it releases what it holds."""
 
     def __init__(
@@ -87,7 +88,7 @@ class Client(Locking, Sharing):
         self.close()
 
 
-class AsyncClient(AsyncLocking, AsyncSharing):
+class AsyncClient(AsyncLocking, AsyncSharing, AsyncGathering):
     """Locks for tasks: the twin of ``Client``, with coroutines where something is asked."""
 
     def __init__(

@@ -42,7 +42,7 @@ LONG_WAIT = 10.0
 """After how long a wait is worth a line in the log, and then again."""
 
 
-class _Trip:
+class Trip:
     """Who calls, and how long it may take on the caller's clock."""
 
     __slots__ = ("answer_by", "curious", "give_up_at", "owner", "started_at")
@@ -77,7 +77,7 @@ async def acquire(session: Session, order: Order, place: tuple[str, int]) -> Lea
     curious = session.hub.curious
     if curious:
         session.hub.tell(events.Claimed(order.name, order.wait))
-    trip = _Trip(started_at, order.wait, session.call_limit, owner, curious=curious)
+    trip = Trip(started_at, order.wait, session.call_limit, owner, curious=curious)
     while True:
         state = await _attempt(session, order, trip, place)
         if state is not None:
@@ -113,7 +113,7 @@ def _tenure(session: Session, mine: LeaseState) -> Tenure:
 
 
 async def _attempt(
-    session: Session, order: Order, trip: _Trip, place: tuple[str, int]
+    session: Session, order: Order, trip: Trip, place: tuple[str, int]
 ) -> LeaseState | None:
     """Make one claim and see it through; ``None`` if it ended before its body could start."""
     runtime, book = session.runtime, session.book
@@ -137,7 +137,7 @@ async def _attempt(
         if type(reply) is Granted:
             deadline = rule.deadline(asked_at, reply.remaining)
             if runtime.now() < deadline:  # most calls end here
-                return _begin(session, order, reply, deadline, place, trip, None)
+                return begin(session, order, reply, deadline, place, trip, None)
         outcome = _heard(session, order, ticket, trip, reply, asked_at)
         if outcome is None:
             outcome = await _wait_in_line(session, ticket, trip)
@@ -172,7 +172,7 @@ async def _leave_nothing(
 
 
 def _heard(
-    session: Session, order: Order, ticket: Ticket, trip: _Trip, reply: Reply, asked_at: float
+    session: Session, order: Order, ticket: Ticket, trip: Trip, reply: Reply, asked_at: float
 ) -> Outcome | None:
     """Understand the reply to a claim; ``None`` means that it waits in the queue now."""
     match reply:
@@ -195,7 +195,7 @@ def _heard(
             raise explain.nonsense(session, reply)
 
 
-async def _wait_in_line(session: Session, ticket: Ticket, trip: _Trip) -> Outcome | None:
+async def _wait_in_line(session: Session, ticket: Ticket, trip: Trip) -> Outcome | None:
     """Wait until the keeper or a notice settles the ticket; ``None`` when ``wait`` is over."""
     runtime = session.runtime
     bell = ticket.bell = runtime.bell()
@@ -215,7 +215,7 @@ async def _wait_in_line(session: Session, ticket: Ticket, trip: _Trip) -> Outcom
     return ticket.outcome
 
 
-async def _gave_up(session: Session, order: Order, ticket: Ticket, trip: _Trip) -> Exception:
+async def _gave_up(session: Session, order: Order, ticket: Ticket, trip: Trip) -> Exception:
     """Leave the line; busy only if the backend confirms that nothing is left of the claim."""
     reply = await withdraw(session, order.name, ticket.claim_id, order.want.ttl)
     if not isinstance(reply, Ended):
@@ -228,7 +228,7 @@ async def _take(
     order: Order,
     ticket: Ticket,
     outcome: Outcome,
-    trip: _Trip,
+    trip: Trip,
     place: tuple[str, int],
 ) -> LeaseState | None:
     """Turn a grant into a lease under which the body may start, if enough of it is left."""
@@ -242,7 +242,7 @@ async def _take(
             full = granted.remaining >= order.want.ttl
             renew_at = now if rule.confirm_now(now, deadline) else now + rule.TICK
             confirm_at = None if full else renew_at
-            return _begin(session, order, granted, deadline, place, trip, confirm_at)
+            return begin(session, order, granted, deadline, place, trip, confirm_at)
         confirmed = await _confirm(session, order, granted, trip)
     else:
         confirmed = outcome if isinstance(outcome, Confirmed) else None
@@ -250,13 +250,13 @@ async def _take(
         return None
     deadline = rule.deadline(confirmed.asked_at, confirmed.granted.remaining)
     if session.runtime.now() < deadline:
-        return _begin(session, order, confirmed.granted, deadline, place, trip, None)
+        return begin(session, order, confirmed.granted, deadline, place, trip, None)
     await withdraw(session, order.name, ticket.claim_id, order.want.ttl)
     return None
 
 
 async def _confirm(
-    session: Session, order: Order, granted: Granted, trip: _Trip
+    session: Session, order: Order, granted: Granted, trip: Trip
 ) -> Confirmed | None:
     """Renew a grant whose first life is too short to start under; ``None`` if it is gone."""
     item = Item(granted.claim_id, granted.token, order.want.ttl)
@@ -278,13 +278,13 @@ def _leave_withdrawal(session: Session, order: Order, claim_id: str) -> None:
     session.leave(Withdraw(order.name, claim_id), until)
 
 
-def _begin(
+def begin(
     session: Session,
     order: Order,
     granted: Granted,
     deadline: float,
     place: tuple[str, int],
-    trip: _Trip,
+    trip: Trip,
     confirm_at: float | None,
 ) -> LeaseState:
     """Enter the lease in the book; ``confirm_at`` says when its first short life must be filled."""

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from math import inf
 
-from holdfast.flows.book import Book, Chore
+from holdfast.flows.book import Book, Chore, LeaseState
 from holdfast.flows.keep import Patience, turn
 from holdfast.flows.session import Session
 from holdfast.observe.hub import complain
@@ -147,7 +147,7 @@ class Keeper:
         book, now = self._book, self._session.runtime.now()
         look_at = inf
         for state in tuple(book.leases.values()):
-            if state.face is not None and not state.released:
+            if not state.released and (state.face is not None or _is_awaited(state)):
                 continue
             if now < state.started_at + ON_ITS_WAY:
                 look_at = min(look_at, state.started_at + ON_ITS_WAY)
@@ -175,3 +175,8 @@ class Keeper:
                 if ticket.bell is not None:
                     ticket.bell.ring()
         return not book.chores
+
+
+def _is_awaited(state: LeaseState) -> bool:
+    """Whether it is kept for those that are yet to be acquired with it."""
+    return state.company is not None and state.company() is not None

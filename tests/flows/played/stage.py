@@ -20,7 +20,17 @@ from holdfast.observe.events import Event
 from holdfast.ports import Bell, Push
 from holdfast.rules.claim import step
 from holdfast.rules.holding import Record
-from holdfast.rules.messages import Claim, ListNames, Notice, Reply, Request, Seen, Want
+from holdfast.rules.messages import (
+    Claim,
+    ClaimAll,
+    ListNames,
+    Notice,
+    Reply,
+    Request,
+    Seen,
+    Want,
+)
+from holdfast.rules.together import step_all
 from holdfast.runtimes.step import run
 from holdfast.values import Holder
 
@@ -124,11 +134,17 @@ class FakeServer:
         """Step one request."""
         if isinstance(request, ListNames):
             return Seen(())
-        record = self.records.get(request.name) or Record(request.name)
         time = self._clock.time
-        self.records[request.name], reply, notices = step(
-            record, request, time, int(time * 1_000_000)
-        )
+        mint = int(time * 1_000_000)
+        reply: Reply
+        if isinstance(request, ClaimAll):
+            names = [claim.name for claim in request.claims]
+            before = {name: self.records.get(name) or Record(name) for name in names}
+            after, reply, notices = step_all(before, request, time, mint)
+            self.records.update(after)
+        else:
+            record = self.records.get(request.name) or Record(request.name)
+            self.records[request.name], reply, notices = step(record, request, time, mint)
         for notice in notices:
             self.notices.append(notice)
             if self.deliver is not None:

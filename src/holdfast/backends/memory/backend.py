@@ -23,6 +23,7 @@ class MemoryBackend:
         notices_crash=True,
         min_ttl=0.1,
         kinds=KINDS,
+        all_at_once=True,
         notes=("only the threads and tasks of one process see each other",),
     )
 

@@ -19,6 +19,7 @@ from holdfast.rules.messages import (
     Advance,
     Break,
     Claim,
+    ClaimAll,
     Look,
     NameRequest,
     Release,
@@ -38,12 +39,15 @@ BATCH = 1000
 Word: TypeAlias = bytes | str | int
 
 
+Asked: TypeAlias = NameRequest | ClaimAll
+
+
 class Letter(NamedTuple):
     """One command, the script it calls, and the requests it carries, each with its place."""
 
     data: bytes
     script: Script
-    requests: tuple[NameRequest, ...]
+    requests: tuple[Asked, ...]
     places: tuple[int, ...] = (0,)
 
 
@@ -63,7 +67,7 @@ class Post:
         self._release = self._frame("end", 2)
         self._claim = self._frame("claim", 5)
 
-    def letter(self, request: NameRequest, held_back: float = 0.0) -> Letter:
+    def letter(self, request: Asked, held_back: float = 0.0) -> Letter:
         """Write one request; ``held_back`` is what is left of a cluster node's quarantine."""
         if held_back or not isinstance(request, (Claim, Release)):
             return self._seldom(request, held_back)
@@ -87,9 +91,15 @@ class Post:
             head, keys, middle, len(claim_id), claim_id, len(seen), seen, tail,
         )  # fmt: skip
 
-    def _seldom(self, request: NameRequest, held_back: float) -> Letter:
+    def _seldom(self, request: Asked, held_back: float) -> Letter:
         words: tuple[Word, ...]
+        names = self.keys.of(request.name).all
         match request:
+            case ClaimAll():
+                called, words = script("claim_all"), ()
+                for claim in request.claims:
+                    words += (claim.claim_id, claim.seen_token, *_wanted(claim))
+                names = tuple(key for one in request.claims for key in self.keys.of(one.name).all)
             case Claim():
                 words = (request.claim_id, request.seen_token, *_wanted(request))
                 called = script("claim")
@@ -106,7 +116,7 @@ class Post:
                 called, words = script("break"), (request.token, request.reason, force)
             case Look():
                 called, words = script("look"), ()
-        keys = (*self.keys.of(request.name).all, *self._birth)
+        keys = (*names, *self._birth)
         quarantine = _span(held_back) if held_back else self._held_back
         data = command(b"EVALSHA", called.sha, len(keys), *keys, quarantine, *words)
         return Letter(data, called, (request,))
@@ -145,7 +155,7 @@ class Post:
         return Letter(data, renew, tuple(requests), places)
 
     def letters(
-        self, requests: Iterable[tuple[int, NameRequest]], held_back: float = 0.0
+        self, requests: Iterable[tuple[int, Asked]], held_back: float = 0.0
     ) -> list[Letter]:
         """Write many, each with its place, in as few letters as the server allows."""
         letters: list[Letter] = []

@@ -19,8 +19,9 @@ class Script(NamedTuple):
 
 @cache
 def script(name: str) -> Script:
-    """Give the script for one kind of request: the moves stand where its text asks for them."""
-    text = f"{_text('birth')}\n{_text(name)}".replace("--@ moves", _text("moves"))
+    """Give the script for one kind of request: other files stand where its text asks for them."""
+    text = f"{_text('birth')}\n{_text(name)}"
+    text = re.sub(r"^--@ (\w+)$", lambda asked: _text(asked[1]), text, flags=re.MULTILINE)
     body = _inlined(text).encode()
     # The protocol's own name for a script, not a secret.
     return Script(name, body, sha1(body, usedforsecurity=False).hexdigest().encode())

@@ -116,6 +116,7 @@ def _capabilities(survives: tuple[str, ...], notes: tuple[str, ...]) -> Capabili
         notices_crash=False,
         min_ttl=0.5,
         kinds=KINDS,
+        all_at_once=True,
         survives=survives,
         notes=notes,
     )

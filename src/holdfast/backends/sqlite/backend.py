@@ -42,6 +42,7 @@ class SqliteBackend:
             notices_crash=pipes,
             min_ttl=0.1,
             kinds=KINDS,
+            all_at_once=True,
             notes=() if pipes else (_NO_PIPES,),
         )
 

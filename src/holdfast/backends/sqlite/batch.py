@@ -16,7 +16,17 @@ from holdfast.backends.sqlite.codec import Row, from_row, to_row
 from holdfast.backends.sqlite.living import Living
 from holdfast.rules.claim import step, view
 from holdfast.rules.holding import Record
-from holdfast.rules.messages import ListNames, Look, NameRequest, Notice, Reply, Request, Seen
+from holdfast.rules.messages import (
+    ClaimAll,
+    ListNames,
+    Look,
+    NameRequest,
+    Notice,
+    Reply,
+    Request,
+    Seen,
+)
+from holdfast.rules.together import step_all
 from holdfast.values import NAME_LIMIT
 
 REMEMBERED = 1024
@@ -100,6 +110,8 @@ class Batch:
         """Step one request."""
         if isinstance(request, ListNames):
             return self._listed(request)
+        if isinstance(request, ClaimAll):
+            return self._together(request)
         name = request.name
         record = self._after.get(name) or self._loaded(name)
         gone = self._memory.living.gone(record, self._now) if record.grants or record.queue else ()
@@ -107,6 +119,19 @@ class Batch:
         self._after[name], reply, notices = step(record, request, self._now, mint, gone, gone)
         if notices:
             self.notices.extend(notices)
+        return reply
+
+    def _together(self, request: ClaimAll) -> Reply:
+        records = {
+            claim.name: self._after.get(claim.name) or self._loaded(claim.name)
+            for claim in request.claims
+        }
+        living = self._memory.living
+        gone = {one for record in records.values() for one in living.gone(record, self._now)}
+        mint = time.time_ns() // 1000
+        after, reply, notices = step_all(records, request, self._now, mint, gone, gone)
+        self._after.update(after)
+        self.notices.extend(notices)
         return reply
 
     def store(self) -> None:

@@ -20,7 +20,7 @@ from holdfast.backends.sqlite.living import Living
 from holdfast.backends.sqlite.sweep import Sweep
 from holdfast.errors import BackendUnavailable
 from holdfast.observe.hub import complain
-from holdfast.rules.messages import ListNames, Look, Notice, Reply, Request
+from holdfast.rules.messages import ClaimAll, ListNames, Look, Notice, Reply, Request
 
 SHORTEST_PAUSE, LONGEST_PAUSE = 0.0001, 0.005
 """Between tries while another process writes: its transaction takes some forty microseconds."""
@@ -47,7 +47,7 @@ class Store:
 
     def answer(self, request: Request, deadline: float) -> Reply:
         """Answer one request: with a single statement where that can be, else as a batch of one."""
-        if not isinstance(request, ListNames) and request.name in self._memory.known:
+        if not isinstance(request, (ListNames, ClaimAll)) and request.name in self._memory.known:
             try:
                 with self._gate:
                     answered = alone(self._connected(), self._memory, request)

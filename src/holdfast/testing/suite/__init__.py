@@ -22,6 +22,7 @@ from holdfast.testing.suite.functions import TestDecorators, TestWithLock
 from holdfast.testing.suite.inspection import TestInspection
 from holdfast.testing.suite.interruption import TestInterruption
 from holdfast.testing.suite.loss import TestLoss
+from holdfast.testing.suite.many import TestManyNames
 from holdfast.testing.suite.on_loss import TestOnLoss
 from holdfast.testing.suite.outage import TestOutage
 from holdfast.testing.suite.reentrancy import TestReentrancy
@@ -44,6 +45,7 @@ BEHAVIOURS: tuple[type, ...] = (
     TestInspection,
     TestInterruption,
     TestLoss,
+    TestManyNames,
     TestOnLoss,
     TestOutage,
     TestReentrancy,
@@ -70,6 +72,7 @@ __all__ = [
     "TestInspection",
     "TestInterruption",
     "TestLoss",
+    "TestManyNames",
     "TestOnLoss",
     "TestOutage",
     "TestReadersAndWriter",

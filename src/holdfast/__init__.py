@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from holdfast.api.client import AsyncClient, Client
 from holdfast.api.default import (
     break_lock,
+    lead,
+    leader,
     lock,
     lock_all,
     locks,
@@ -17,6 +19,7 @@ from holdfast.api.default import (
     semaphore,
     show,
     try_with_lock,
+    watch_leader,
     with_lock,
 )
 from holdfast.api.lease import AsyncLease, Lease
@@ -35,6 +38,8 @@ from holdfast.errors import (
 from holdfast.values import Capabilities, Holder, LockInfo, Outcome, Place, Tenure
 
 if TYPE_CHECKING:
+    from holdfast.api.leader_watch import AsyncLeaderWatch, LeaderWatch
+    from holdfast.api.leadership import AsyncLeadership, Leadership
     from holdfast.api.lease_set import AsyncLeaseSet, LeaseSet
     from holdfast.api.lock_all import AsyncLockAll, LockAll
     from holdfast.api.rwlock import AsyncRWLock, RWLock
@@ -44,6 +49,8 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AsyncClient",
+    "AsyncLeaderWatch",
+    "AsyncLeadership",
     "AsyncLease",
     "AsyncLeaseSet",
     "AsyncLock",
@@ -56,6 +63,8 @@ __all__ = [
     "Conflict",
     "Holder",
     "HoldfastError",
+    "LeaderWatch",
+    "Leadership",
     "Lease",
     "LeaseSet",
     "Lock",
@@ -73,6 +82,8 @@ __all__ = [
     "Unsupported",
     "break_lock",
     "key",
+    "lead",
+    "leader",
     "lock",
     "lock_all",
     "locks",
@@ -81,14 +92,19 @@ __all__ = [
     "semaphore",
     "show",
     "try_with_lock",
+    "watch_leader",
     "with_lock",
 ]
 
 _LATER = {
+    "AsyncLeaderWatch": "leader_watch",
+    "AsyncLeadership": "leadership",
     "AsyncLeaseSet": "lease_set",
     "AsyncLockAll": "lock_all",
     "AsyncRWLock": "rwlock",
     "AsyncSemaphore": "semaphore",
+    "LeaderWatch": "leader_watch",
+    "Leadership": "leadership",
     "LeaseSet": "lease_set",
     "LockAll": "lock_all",
     "RWLock": "rwlock",

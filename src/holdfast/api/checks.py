@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from enum import Enum
-from typing import Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from unicodedata import category
 
 from holdfast.durations import Duration, positive, readable, seconds
 from holdfast.errors import Misuse
 from holdfast.values import METADATA_LIMIT, NAME_LIMIT, PERMITS_LIMIT, Capabilities, Json
+
+if TYPE_CHECKING:
+    from signal import Signals
 
 SHORTEST_LIFE = 0.01
 
@@ -99,6 +102,24 @@ def _checked_count(count: object, what: str) -> int:
     if not isinstance(count, int) or isinstance(count, bool) or count < 1:
         raise Misuse(f"{what} must be a whole number of at least 1, not {count!r}")
     return count
+
+
+def checked_signals(names: Iterable[str | int]) -> tuple[Signals, ...]:
+    """Give the signals that are named, if a program can be told by them."""
+    from signal import Signals  # only for who names some
+
+    if isinstance(names, str):
+        raise Misuse(f"resign_on must be several signals, like ('SIGTERM',), not {names!r}")
+    found: list[Signals] = []
+    for name in names:
+        try:
+            one = Signals[name] if isinstance(name, str) else Signals(name)
+        except (KeyError, ValueError):
+            raise Misuse(f"{name!r} is not a signal; name one like 'SIGTERM'") from None
+        if one.name in ("SIGKILL", "SIGSTOP"):
+            raise Misuse(f"nobody can resign on {one.name}: it cannot be caught")
+        found.append(one)
+    return tuple(dict.fromkeys(found))
 
 
 def checked_metadata(metadata: Mapping[str, Json] | None) -> str:

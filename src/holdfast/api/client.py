@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import Self
 
 from holdfast.api.checks import checked_beginning, checked_name, checked_reason
+from holdfast.api.election import AsyncElection, Election
 from holdfast.api.gathering import AsyncGathering, Gathering
 from holdfast.api.locking import AsyncLocking, Locking
 from holdfast.api.sharing import AsyncSharing, Sharing
@@ -18,7 +19,7 @@ from holdfast.runtimes.step import run
 from holdfast.values import LockInfo, Tenure
 
 
-class Client(Locking, Sharing, Gathering):
+class Client(Locking, Sharing, Gathering, Election):
     """Locks for threads and processes. A context manager; closing it releases what it holds."""
 
     def __init__(
@@ -88,7 +89,7 @@ class Client(Locking, Sharing, Gathering):
         self.close()
 
 
-class AsyncClient(AsyncLocking, AsyncSharing, AsyncGathering):
+class AsyncClient(AsyncLocking, AsyncSharing, AsyncGathering, AsyncElection):
     """Locks for tasks: the twin of ``Client``, with coroutines where something is asked."""
 
     def __init__(

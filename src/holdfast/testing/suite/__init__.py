@@ -16,6 +16,7 @@ from holdfast.testing.suite.arguments import TestArguments
 from holdfast.testing.suite.backend import BackendUnderTest, Combination, combinations
 from holdfast.testing.suite.breaking import TestBreaking
 from holdfast.testing.suite.collection import TestCollection
+from holdfast.testing.suite.election import TestElection
 from holdfast.testing.suite.exclusion import TestExclusion
 from holdfast.testing.suite.forking import TestForking
 from holdfast.testing.suite.functions import TestDecorators, TestWithLock
@@ -40,6 +41,7 @@ BEHAVIOURS: tuple[type, ...] = (
     TestClosing,
     TestCollection,
     TestDecorators,
+    TestElection,
     TestExclusion,
     TestForking,
     TestInspection,
@@ -67,6 +69,7 @@ __all__ = [
     "TestClosing",
     "TestCollection",
     "TestDecorators",
+    "TestElection",
     "TestExclusion",
     "TestForking",
     "TestInspection",

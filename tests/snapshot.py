@@ -14,7 +14,12 @@ import holdfast
 
 SNAPSHOT = Path(__file__).with_name("api_snapshot.txt")
 
-ASYNC_SPELLING = {"__enter__": "__aenter__", "__exit__": "__aexit__"}
+ASYNC_SPELLING = {
+    "__enter__": "__aenter__",
+    "__exit__": "__aexit__",
+    "__iter__": "__aiter__",
+    "__next__": "__anext__",
+}
 SHOWN_SPECIALS = {"__call__", *ASYNC_SPELLING, *ASYNC_SPELLING.values()}
 
 

@@ -18,6 +18,8 @@ Kind: TypeAlias = Literal["lock", "rwlock", "semaphore", "lead"]
 Space: TypeAlias = Literal["cell", "once", "singleton", "limiter"]
 """Whose names these are: each of them has names of its own, apart from those of locks."""
 
+KINDS: tuple[Kind, ...] = ("lock", "rwlock", "semaphore", "lead")
+
 OnLoss: TypeAlias = Literal["raise", "stop", "flag"]
 """What happens to the body when its lease is lost."""
 
@@ -26,6 +28,12 @@ Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | Non
 NAME_LIMIT = 512
 METADATA_LIMIT = 4096
 QUEUE_LIMIT = 10_000
+PERMITS_LIMIT = 10_000
+READERS = 1_000_000
+"""The capacity of a readers/writer lock: a reader takes one share, a writer all of them.
+
+It must be the same for everyone who uses a name, so it is a constant, and never the real limit.
+"""
 
 
 class Holder(NamedTuple):
@@ -138,6 +146,8 @@ class Capabilities(NamedTuple):
     ``survives`` names what a lock on a server outlives: ``"restart"``, ``"failover"``,
     ``"eviction"``; it is known once the client has connected. ``records``: it keeps what ``cell``,
     ``once`` and ``singleton`` are made of; ``buckets``: what ``limiter`` is made of.
+    ``all_at_once``: several names can be had in one step (in a cluster if they share a slot);
+    otherwise they are taken one by one.
     """
 
     backend: str
@@ -150,6 +160,7 @@ class Capabilities(NamedTuple):
     notes: tuple[str, ...] = ()
     records: bool = False
     buckets: bool = False
+    all_at_once: bool = False
 
 
 class Outcome(NamedTuple, Generic[T]):

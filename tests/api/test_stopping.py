@@ -7,6 +7,7 @@ import threading
 import pytest
 
 import holdfast
+from holdfast.flows.lose import lost_error
 from holdfast.runtimes.stop import ThreadStop
 
 PROGRAM = """
@@ -46,7 +47,7 @@ def test_a_stopped_body_leaves_nothing_behind(after: str) -> None:
 def test_a_body_left_in_another_thread_stops_neither(monkeypatch: pytest.MonkeyPatch) -> None:
     """What was thrown into the thread that entered is taken back by the one that leaves."""
     with holdfast.Client("memory://left-elsewhere") as client, client.lock("x") as lease:
-        stop = ThreadStop(client._engine.session, lease._state)
+        stop = ThreadStop(lambda: lost_error(client._engine.session, lease._state))
 
         def leave() -> None:
             stop.fire()

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import Enum
-from typing import Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from unicodedata import category
 
 from holdfast.durations import Duration, positive, readable, seconds
 from holdfast.errors import Misuse
-from holdfast.values import METADATA_LIMIT, NAME_LIMIT, Capabilities, Json
+from holdfast.values import METADATA_LIMIT, NAME_LIMIT, PERMITS_LIMIT, Capabilities, Json
+
+if TYPE_CHECKING:
+    from signal import Signals
 
 SHORTEST_LIFE = 0.01
+
+NAMES_LIMIT = 100
+"""How many names are held together at most: one step over all of them keeps others waiting."""
 
 
 class Unset(Enum):
@@ -38,6 +44,18 @@ def checked_name(name: object, what: str = "name") -> str:
     return text
 
 
+def checked_names(names: object) -> tuple[str, ...]:
+    """Give the names that are to be held together: different ones, a hundred at most."""
+    if isinstance(names, (str, bytes)) or not isinstance(names, Iterable):
+        raise Misuse(f"names must be several of them, like ['a', 'b'], not {names!r}")
+    found = tuple(dict.fromkeys(checked_name(name) for name in names))
+    if not found:
+        raise Misuse("names must not be empty: there is nothing to lock")
+    if len(found) > NAMES_LIMIT:
+        raise Misuse(f"at most {NAMES_LIMIT} names are held together, not {len(found)}")
+    return found
+
+
 def checked_ttl(ttl: Duration, *, renew: bool, capabilities: Capabilities) -> float:
     """Give the TTL in seconds, if a lease can be kept with it."""
     span = positive(ttl, "ttl")
@@ -62,6 +80,46 @@ def checked_life(span: Duration, what: str) -> float:
 def checked_wait(wait: Duration | None) -> float | None:
     """Give how long to wait, in seconds; ``None`` is for ever."""
     return None if wait is None else seconds(wait, "wait")
+
+
+def checked_permits(permits: object) -> int:
+    """Give how many may hold at once, if that is a number of permits."""
+    count = _checked_count(permits, "permits")
+    if count > PERMITS_LIMIT:
+        raise Misuse(f"permits may be {PERMITS_LIMIT} at most, not {count}: count in larger units")
+    return count
+
+
+def checked_weight(weight: object, permits: int) -> int:
+    """Give how many of the permits are asked for at once."""
+    count = _checked_count(weight, "weight")
+    if count > permits:
+        raise Misuse(f"a weight of {count} can never be had: there are {permits} permits")
+    return count
+
+
+def _checked_count(count: object, what: str) -> int:
+    if not isinstance(count, int) or isinstance(count, bool) or count < 1:
+        raise Misuse(f"{what} must be a whole number of at least 1, not {count!r}")
+    return count
+
+
+def checked_signals(names: Iterable[str | int]) -> tuple[Signals, ...]:
+    """Give the signals that are named, if a program can be told by them."""
+    from signal import Signals  # only for who names some
+
+    if isinstance(names, str):
+        raise Misuse(f"resign_on must be several signals, like ('SIGTERM',), not {names!r}")
+    found: list[Signals] = []
+    for name in names:
+        try:
+            one = Signals[name] if isinstance(name, str) else Signals(name)
+        except (KeyError, ValueError):
+            raise Misuse(f"{name!r} is not a signal; name one like 'SIGTERM'") from None
+        if one.name in ("SIGKILL", "SIGSTOP"):
+            raise Misuse(f"nobody can resign on {one.name}: it cannot be caught")
+        found.append(one)
+    return tuple(dict.fromkeys(found))
 
 
 def checked_metadata(metadata: Mapping[str, Json] | None) -> str:

@@ -7,7 +7,10 @@ from types import TracebackType
 from typing import Self
 
 from holdfast.api.checks import checked_beginning, checked_name, checked_reason
+from holdfast.api.election import AsyncElection, Election
+from holdfast.api.gathering import AsyncGathering, Gathering
 from holdfast.api.locking import AsyncLocking, Locking
+from holdfast.api.sharing import AsyncSharing, Sharing
 from holdfast.durations import Duration
 from holdfast.flows.inspect import break_lock, locks, show
 from holdfast.flows.release import release_all
@@ -16,7 +19,7 @@ from holdfast.runtimes.step import run
 from holdfast.values import LockInfo, Tenure
 
 
-class Client(Locking):
+class Client(Locking, Sharing, Gathering, Election):
     """Locks for threads and processes. A context manager; closing it releases what it holds."""
 
     def __init__(
@@ -86,7 +89,7 @@ class Client(Locking):
         self.close()
 
 
-class AsyncClient(AsyncLocking):
+class AsyncClient(AsyncLocking, AsyncSharing, AsyncGathering, AsyncElection):
     """Locks for tasks: the twin of ``Client``, with coroutines where something is asked."""
 
     def __init__(

@@ -63,7 +63,7 @@ def acquire_handle(
     metadata: Mapping[str, Json] | None = None,
 ) -> Handle:
     """Hold ``name`` for ``ttl`` on behalf of nobody in particular; it is not renewed by itself."""
-    order = client._orders.exclusive(  # noqa: SLF001 - one room
+    order = client._orders.order(  # noqa: SLF001 - one room
         name,
         kind="lock",
         ttl=ttl,

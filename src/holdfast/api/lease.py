@@ -10,6 +10,7 @@ from typing import Self
 
 from holdfast.api.checks import checked_ttl, checked_wait
 from holdfast.durations import Duration, seconds
+from holdfast.errors import LockLost
 from holdfast.flows.book import Chore, LeaseState
 from holdfast.flows.extend import extend
 from holdfast.flows.lose import lost_error, short_error
@@ -93,7 +94,7 @@ class _LeaseFace:
         margin = 0.0 if at_least == 0 else seconds(at_least, "at_least")
         now = self._engine.session.runtime.now()
         if not state.holds(now):
-            raise lost_error(self._engine.session, state)
+            raise self._lost_error()
         if not state.holds(now + margin):
             raise short_error(state, state.deadline - now, margin)
 
@@ -113,12 +114,20 @@ class _LeaseFace:
         capabilities = self._engine.backend.capabilities
         return checked_ttl(ttl, renew=self._state.wants_renewal, capabilities=capabilities)
 
+    @property
+    def _claimant(self) -> object:
+        """The thread or task that acquired it."""
+        return self._state.owner
+
+    def _lost_error(self) -> LockLost:
+        return lost_error(self._engine.session, self._state)
+
     def _complain(self) -> None:
         """Raise ``LockLost`` for a lease that was not good to its end, once."""
         state = self._state
         if state.loss and not state.complained and self._on_loss != "flag":
             state.complained = True
-            raise lost_error(self._engine.session, state)
+            raise self._lost_error()
 
     def __repr__(self) -> str:
         now = self._engine.session.runtime.now()
@@ -195,6 +204,9 @@ class AsyncLease(_LeaseFace):
         await release(self._engine.session, self._state)
         self._complain()
 
+    async def _let_go(self) -> None:
+        await release(self._engine.session, self._state)
+
     async def __aenter__(self) -> Self:
         return self
 
@@ -204,6 +216,6 @@ class AsyncLease(_LeaseFace):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        await release(self._engine.session, self._state)
+        await self._let_go()
         if error is None:
             self._complain()

@@ -31,7 +31,7 @@ class Locking(ClientFace):
         metadata: Mapping[str, Json] | None = None,
     ) -> Lock:
         """Describe a lock on ``name``: use it in a ``with``, as a decorator, or ``acquire`` it."""
-        order = self._orders.exclusive(
+        order = self._orders.order(
             name,
             kind="lock",
             ttl=ttl,
@@ -115,7 +115,7 @@ class AsyncLocking(ClientFace):
         metadata: Mapping[str, Json] | None = None,
     ) -> AsyncLock:
         """Describe a lock on ``name``: use it in a ``with``, as a decorator, or ``acquire`` it."""
-        order = self._orders.exclusive(
+        order = self._orders.order(
             name,
             kind="lock",
             ttl=ttl,

@@ -15,7 +15,7 @@ from holdfast.api.checks import (
     checked_wait,
 )
 from holdfast.durations import Duration
-from holdfast.errors import Misuse
+from holdfast.errors import Misuse, Unsupported
 from holdfast.flows.order import Order
 from holdfast.rules.messages import Want
 from holdfast.values import Capabilities, Json, Kind, OnLoss
@@ -29,11 +29,13 @@ class Orders:
         self._ttl = checked_ttl(ttl, renew=True, capabilities=capabilities)
         self._wait = checked_wait(wait)
 
-    def exclusive(
+    def order(
         self,
         name: str,
         *,
         kind: Kind,
+        capacity: int = 1,
+        weight: int = 1,
         ttl: Given,
         wait: Given | None,
         max_hold: Duration | None,
@@ -42,15 +44,20 @@ class Orders:
         metadata: Mapping[str, Json] | None,
         detached: bool = False,
     ) -> Order:
-        """Order all of ``name`` for one holder."""
+        """Order ``weight`` of a name's capacity: all, for one holder, unless said otherwise."""
+        if kind not in self._capabilities.kinds:
+            raise Unsupported(
+                f"{self._capabilities.backend} cannot keep a {kind} soundly; memory, sqlite and"
+                " redis can"
+            )
         span = self._ttl
         if not isinstance(ttl, Unset):
             span = checked_ttl(ttl, renew=renew, capabilities=self._capabilities)
         longest = inf if max_hold is None else checked_life(max_hold, "max_hold")
         want = Want(
             kind=kind,
-            capacity=1,
-            weight=1,
+            capacity=capacity,
+            weight=weight,
             ttl=min(span, longest),
             metadata=checked_metadata(metadata),
             detached=detached,

@@ -23,6 +23,7 @@ from holdfast.errors import HoldfastError
 
 MODULES = {
     "run": "run",
+    "lead": "lead",
     "acquire": "acquire",
     "renew": "renew",
     "release": "release",

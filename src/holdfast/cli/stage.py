@@ -29,6 +29,7 @@ class Stage:
         self.inbox = inbox
         self.env: Mapping[str, str] | None = None
         self.keep_open: Sequence[int] = ()
+        self.asked_to_end: int | None = None  # by which signal, while a command was attended
         self._terminal: Terminal | None = None
 
     def __enter__(self) -> Self:
@@ -73,6 +74,7 @@ class Stage:
         finally:
             if self._terminal is not None:
                 self._terminal.take_back()
+        self.asked_to_end = self.asked_to_end or attendance.asked_to_end
         if attendance.lost:
             raise Stopped
         return attendance

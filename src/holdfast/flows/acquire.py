@@ -33,6 +33,7 @@ from holdfast.rules.messages import (
     Waiting,
     Withdraw,
 )
+from holdfast.values import Tenure
 
 LOOK_UP = 2.0
 """How often a waiting caller looks whether its keeper is still there."""
@@ -44,7 +45,7 @@ LONG_WAIT = 10.0
 """After how long a wait is worth a line in the log, and then again."""
 
 
-class _Trip:
+class Trip:
     """Who calls, and how long it may take on the caller's clock."""
 
     __slots__ = ("answer_by", "curious", "give_up_at", "owner", "started_at")
@@ -73,13 +74,13 @@ async def acquire(session: Session, order: Order, place: tuple[str, int]) -> Lea
     owner = runtime.owner()
     mine = session.book.owned.get((order.name, owner))
     if mine is not None and mine.holds(started_at):
-        again = _again(order, mine)
+        again = _again(session, order, mine)
         if again is not None:
             return again
     curious = session.hub.curious
     if curious:
         session.hub.tell(events.Claimed(order.name, order.wait))
-    trip = _Trip(started_at, order.wait, session.call_limit, owner, curious=curious)
+    trip = Trip(started_at, order.wait, session.call_limit, owner, curious=curious)
     while True:
         state = await _attempt(session, order, trip, place)
         if state is not None:
@@ -90,18 +91,33 @@ async def acquire(session: Session, order: Order, place: tuple[str, int]) -> Lea
             raise explain.too_late(session, order)
 
 
-def _again(order: Order, mine: LeaseState) -> LeaseState | None:
+def _again(session: Session, order: Order, mine: LeaseState) -> LeaseState | None:
     """Let the same thread or task in again, or keep it from waiting for itself."""
-    if order.reentrant:
-        mine.count += 1
+    want, held = order.want, mine.want
+    if (want.kind, want.capacity) != (held.kind, held.capacity):
+        return None  # the backend refuses that, and says why
+    if order.reentrant and want.weight <= held.weight:
+        mine.count += 1  # who may write may read as well: it stays the lease it is
         return mine
     if order.wait != 0:
         raise explain.self_deadlock(order, mine)
+    if want.weight < want.capacity:
+        # A second share beside one's own, which the backend might grant, would hide the first:
+        # one lease per owner and name is what all of this relies on.
+        raise explain.busy(session, order, session.runtime.now(), (_tenure(session, mine),))
     return None  # with wait=0 the same owner is simply busy
 
 
+def _tenure(session: Session, mine: LeaseState) -> Tenure:
+    """Show one of our own leases as others see it."""
+    want, left = mine.want, mine.deadline - session.runtime.now()
+    return Tenure(
+        session.holder, mine.token, want.weight, mine.granted_at, max(0.0, left), want.metadata
+    )
+
+
 async def _attempt(
-    session: Session, order: Order, trip: _Trip, place: tuple[str, int]
+    session: Session, order: Order, trip: Trip, place: tuple[str, int]
 ) -> LeaseState | None:
     """Make one claim and see it through; ``None`` if it ended before its body could start."""
     runtime, book = session.runtime, session.book
@@ -125,7 +141,7 @@ async def _attempt(
         if type(reply) is Granted:
             deadline = rule.deadline(asked_at, reply.remaining)
             if runtime.now() < deadline:  # most calls end here
-                return _begin(session, order, reply, deadline, place, trip, None)
+                return begin(session, order, reply, deadline, place, trip, None)
         outcome = _heard(session, order, ticket, trip, reply, asked_at)
         if outcome is None:
             outcome = await _wait_in_line(session, ticket, trip)
@@ -162,7 +178,7 @@ async def _leave_nothing(
 
 
 def _heard(
-    session: Session, order: Order, ticket: Ticket, trip: _Trip, reply: Reply, asked_at: float
+    session: Session, order: Order, ticket: Ticket, trip: Trip, reply: Reply, asked_at: float
 ) -> Outcome | None:
     """Understand the reply to a claim; ``None`` means that it waits in the queue now."""
     match reply:
@@ -188,7 +204,7 @@ def _heard(
             raise explain.nonsense(session, reply)
 
 
-async def _wait_in_line(session: Session, ticket: Ticket, trip: _Trip) -> Outcome | None:
+async def _wait_in_line(session: Session, ticket: Ticket, trip: Trip) -> Outcome | None:
     """Wait until the keeper or a notice settles the ticket; ``None`` when ``wait`` is over."""
     runtime = session.runtime
     bell = ticket.bell = runtime.bell()
@@ -216,14 +232,14 @@ def _look_after(session: Session) -> float:
     return LOOK_UP * waiting / CROWD * (0.5 + session.runtime.dice())
 
 
-def _displaced(session: Session, order: Order, trip: _Trip, reason: str) -> None:
+def _displaced(session: Session, order: Order, trip: Trip, reason: str) -> None:
     """Tell that others may have been let in first."""
     if session.hub.curious:
         waited_for = session.runtime.now() - trip.started_at
         session.hub.tell(events.PlaceLost(order.name, waited_for, reason))
 
 
-async def _gave_up(session: Session, order: Order, ticket: Ticket, trip: _Trip) -> Exception:
+async def _gave_up(session: Session, order: Order, ticket: Ticket, trip: Trip) -> Exception:
     """Leave the line; busy only if the backend confirms that nothing is left of the claim."""
     reply = await withdraw(session, order.name, ticket.claim_id, order.want.ttl)
     if not isinstance(reply, Ended):
@@ -236,7 +252,7 @@ async def _take(
     order: Order,
     ticket: Ticket,
     outcome: Outcome,
-    trip: _Trip,
+    trip: Trip,
     place: tuple[str, int],
 ) -> LeaseState | None:
     """Turn a grant into a lease under which the body may start, if enough of it is left."""
@@ -250,7 +266,7 @@ async def _take(
             full = granted.remaining >= order.want.ttl
             renew_at = now if rule.confirm_now(now, deadline) else now + rule.TICK
             confirm_at = None if full else renew_at
-            return _begin(session, order, granted, deadline, place, trip, confirm_at)
+            return begin(session, order, granted, deadline, place, trip, confirm_at)
         confirmed = await _confirm(session, order, granted, trip)
     else:
         confirmed = outcome if isinstance(outcome, Confirmed) else None
@@ -258,13 +274,13 @@ async def _take(
         return None
     deadline = rule.deadline(confirmed.asked_at, confirmed.granted.remaining)
     if session.runtime.now() < deadline:
-        return _begin(session, order, confirmed.granted, deadline, place, trip, None)
+        return begin(session, order, confirmed.granted, deadline, place, trip, None)
     await withdraw(session, order.name, ticket.claim_id, order.want.ttl)
     return None
 
 
 async def _confirm(
-    session: Session, order: Order, granted: Granted, trip: _Trip
+    session: Session, order: Order, granted: Granted, trip: Trip
 ) -> Confirmed | None:
     """Renew a grant whose first life is too short to start under; ``None`` if it is gone."""
     item = Item(granted.claim_id, granted.token, order.want.ttl)
@@ -286,13 +302,13 @@ def _leave_withdrawal(session: Session, order: Order, claim_id: str) -> None:
     session.leave(Withdraw(order.name, claim_id), until)
 
 
-def _begin(
+def begin(
     session: Session,
     order: Order,
     granted: Granted,
     deadline: float,
     place: tuple[str, int],
-    trip: _Trip,
+    trip: Trip,
     confirm_at: float | None,
 ) -> LeaseState:
     """Enter the lease in the book; ``confirm_at`` says when its first short life must be filled."""
@@ -317,7 +333,8 @@ def _begin(
     book.see_token(order.name, granted.token)
     if not want.detached:
         book.leases[state.claim_id] = state
-        if want.weight == want.capacity:
+        if want.kind != "semaphore":
+            # A permit has no owner: it is often taken here and given back by another thread.
             book.owned[order.name, state.owner] = state
         due_at = min(state.renew_at, state.deadline)
         book.pace = min(book.pace, due_at - now)

@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable
 from math import inf
 from typing import NamedTuple
+from weakref import ref
 
 from holdfast.ports import Bell, Push
 from holdfast.rules.messages import Ended, Granted, Notice, Release, Want, Withdraw
@@ -18,6 +19,31 @@ from holdfast.values import Tenure
 
 REMEMBERED = 10_000
 """How many names' largest tokens a client remembers."""
+
+
+class Company:
+    """Leases that stand and fall together. Their public set refers to it, they only weakly."""
+
+    __slots__ = ("__weakref__", "fallen", "states")
+
+    def __init__(self) -> None:
+        self.states: list[LeaseState] = []
+        self.fallen: LeaseState | None = None  # the one whose loss was the loss of all
+
+    def join(self, state: LeaseState) -> None:
+        """Let a lease belong to it: from now on nobody takes it for one that was never received."""
+        self.states.append(state)
+        state.company = ref(self)
+
+    def holds(self, now: float) -> bool:
+        """Whether all of them are good."""
+        return all(state.holds(now) for state in self.states)
+
+    def first_lost(self, now: float) -> LeaseState | None:
+        """Give the one that was lost first, as far as that is known."""
+        if self.fallen is not None:
+            return self.fallen
+        return next((state for state in self.states if state.is_lost(now)), None)
 
 
 class LeaseState:
@@ -29,6 +55,7 @@ class LeaseState:
     loss = ""
     complained = False  # whether a caller was told of the loss by an error
     released = False
+    company: Callable[[], Company | None] | None = None  # weakly: those it stands and falls with
 
     def __init__(
         self,

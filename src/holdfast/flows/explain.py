@@ -63,9 +63,21 @@ def too_late(session: Session, order: Order) -> BackendUnavailable:
 def self_deadlock(order: Order, mine: LeaseState) -> Misuse:
     """Say that the same thread or task would wait for itself."""
     file, line = mine.place
+    name, here = printable(order.name), f"by this very thread or task since {file}:{line}"
+    if order.want.weight == order.want.capacity == mine.want.weight:
+        return Misuse(
+            f"{name!r} is held {here}: waiting for it would never end. Pass the lease on, use"
+            " reentrant=True, or wait=0."
+        )
+    if order.want.weight > mine.want.weight:
+        return Misuse(
+            f"{name!r} is read {here}, and cannot be written before that read ends: two readers"
+            " that both want to write would wait for each other for ever. Leave read() first and"
+            " look again under write(), or take write() from the start."
+        )
     return Misuse(
-        f"{printable(order.name)!r} is held by this very thread or task since {file}:{line}: "
-        "waiting for it would never end. Pass the lease on, use reentrant=True, or wait=0."
+        f"{name!r} is held {here}: to read it once more could wait for ever, behind a writer that"
+        " waits for the first to end. Pass the lease on, or use reentrant=True."
     )
 
 

@@ -7,6 +7,7 @@ from holdfast.errors import LockLost
 from holdfast.flows.book import LeaseState
 from holdfast.flows.session import Session
 from holdfast.observe import events
+from holdfast.rules.messages import Release
 from holdfast.values import printable
 
 
@@ -20,6 +21,8 @@ def lose(session: Session, state: LeaseState, reason: str) -> None:
     session.hub.tell(events.Lost(state.name, state.token, held_for, state.loss))
     for bell in tuple(state.watchers):
         bell.ring()
+    if state.company is not None:
+        _lose_company(session, state)
     failure: Exception | None = None
     while state.listeners:
         try:
@@ -28,6 +31,20 @@ def lose(session: Session, state: LeaseState, reason: str) -> None:
             failure = error
     if failure is not None:
         raise failure
+
+
+def _lose_company(session: Session, state: LeaseState) -> None:
+    """Lose those with whom it was held as well, and give them back: the body cannot go on."""
+    company = state.company and state.company()
+    if company is None or company.fallen is not None:
+        return
+    company.fallen = state
+    reason = f"{printable(state.name)!r}, which was held together with it, is lost: {state.loss}"
+    for other in company.states:
+        if other.claim_id in session.book.leases:
+            lose(session, other, reason)
+            # Only now: from here on nobody believes in it any more.
+            session.leave(Release(other.name, other.claim_id), other.deadline)
 
 
 def disown(session: Session, state: LeaseState) -> None:

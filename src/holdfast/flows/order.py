@@ -22,6 +22,11 @@ class Order(NamedTuple):
         """Give the same order with another ``wait``."""
         return self if wait == self.wait else self._replace(wait=wait)
 
+    def with_weight(self, weight: int) -> Order:
+        """Give the same order for another share of the name's capacity."""
+        want = self.want
+        return self if weight == want.weight else self._replace(want=want._replace(weight=weight))
+
     def with_name(self, name: str) -> Order:
         """Give the same order for another name."""
         return self if name == self.name else self._replace(name=name)

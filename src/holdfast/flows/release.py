@@ -6,6 +6,8 @@ lease ends by itself. A release that finds the lease gone is a loss, and told as
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from holdfast.errors import BackendUnavailable
 from holdfast.flows.book import LeaseState
 from holdfast.flows.lose import disown, lose
@@ -89,9 +91,16 @@ def _give_up(session: Session, state: LeaseState, now: float) -> None:
 
 async def release_all(session: Session) -> None:
     """Give back everything that this client holds, in one batch."""
+    await release_these(session, tuple(session.book.leases.values()))
+
+
+async def release_these(session: Session, states: Sequence[LeaseState]) -> None:
+    """Give these back in one batch; those that were given back before are left alone."""
     now = session.runtime.now()
     good: list[LeaseState] = []
-    for state in tuple(session.book.leases.values()):
+    for state in states:
+        if state.released:
+            continue
         if not state.holds(now):
             _give_up(session, state, now)
         elif session.book.leases.pop(state.claim_id, None) is not None:

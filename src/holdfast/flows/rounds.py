@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from math import inf
 
-from holdfast.flows.book import Book, Chore
+from holdfast.flows.book import Book, Chore, LeaseState
 from holdfast.flows.keep import Patience, turn
 from holdfast.flows.session import Session
 from holdfast.rules.lease import PATIENCE
@@ -64,7 +64,7 @@ def _drop_orphans(session: Session) -> float:
     book, now = session.book, session.runtime.now()
     look_at = inf
     for state in tuple(book.leases.values()):
-        if state.face is not None and not state.released:
+        if not state.released and (state.face is not None or _is_awaited(state)):
             continue
         release_later = Chore(Release(state.name, state.claim_id), now + state.ttl)
         if now >= state.deadline:  # the turn that follows tells the loss, and nobody gives it up
@@ -76,6 +76,11 @@ def _drop_orphans(session: Session) -> float:
             book.owned.pop((state.name, state.owner), None)
             book.chores.append(release_later)
     return look_at
+
+
+def _is_awaited(state: LeaseState) -> bool:
+    """Whether it is kept for those that are yet to be acquired with it."""
+    return state.company is not None and state.company() is not None
 
 
 def _wound_up(session: Session) -> bool:

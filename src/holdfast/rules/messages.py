@@ -47,6 +47,17 @@ class Claim(NamedTuple):
     seen_token: int = 0
 
 
+class ClaimAll(NamedTuple):
+    """Hold all of these names, or none: claims on different names, none of which waits."""
+
+    claims: tuple[Claim, ...]
+
+    @property
+    def name(self) -> str:
+        """The first of the names: where this is to be asked."""
+        return self.claims[0].name
+
+
 class Item(NamedTuple):
     """One claim in a renewal: a lease (with its token) or a waiter (token 0)."""
 
@@ -147,6 +158,19 @@ class Refused(NamedTuple):
     detail: str
 
 
+class Together(NamedTuple):
+    """Where each of the claims stands, in their order: all are granted, or none was by this.
+
+    A name that could have been had is shown as busy with nobody.
+    """
+
+    standings: tuple[Granted | Waiting | Busy | Ended | Refused, ...]
+
+
+class Apart(NamedTuple):
+    """The names cannot be claimed in one step here: ask for them one by one."""
+
+
 class Renewed(NamedTuple):
     """One answer per item, in the items' order."""
 
@@ -196,10 +220,10 @@ ClaimRequest: TypeAlias = Claim | Renew | Release | Withdraw | Advance | Break |
 NameRequest: TypeAlias = "ClaimRequest | RecordRequest | BucketRequest"
 """A request about one name, to whichever of the three families."""
 
-Request: TypeAlias = "NameRequest | ListNames"
+Request: TypeAlias = "NameRequest | ClaimAll | ListNames"
 
 ClaimReply: TypeAlias = (
-    Granted | Waiting | Busy | Ended | Refused | Renewed | Broke | NotHeld | Seen
+    Granted | Waiting | Busy | Ended | Refused | Together | Apart | Renewed | Broke | NotHeld | Seen
 )
 
 Reply: TypeAlias = "ClaimReply | RecordReply | BucketReply"

@@ -1,7 +1,7 @@
 """``on_loss="stop"``: how the body of a lost lease is brought to an end, in both runtimes.
 
 Each object guards one stay inside a ``with``: it is fired at most once, and never after the body
-was left. Counterpart: ``api.lock``, which arms it on entering and disarms it on leaving.
+was left. Counterpart: ``api.door``, which arms it on entering and disarms it on leaving.
 """
 
 from __future__ import annotations
@@ -9,12 +9,10 @@ from __future__ import annotations
 import asyncio
 import ctypes
 import threading
+from collections.abc import Callable
 from typing import Any
 
 from holdfast.errors import LockLost
-from holdfast.flows.book import LeaseState
-from holdfast.flows.lose import lost_error
-from holdfast.flows.session import Session
 
 ARRIVAL = 8
 """How many turns of a loop to wait for an exception that was thrown: one is enough."""
@@ -23,9 +21,8 @@ ARRIVAL = 8
 class ThreadStop:
     """Interrupts the holding thread at its next bytecode; a blocking call is waited out first."""
 
-    def __init__(self, session: Session, state: LeaseState) -> None:
-        self._session = session
-        self._state = state
+    def __init__(self, loss: Callable[[], LockLost]) -> None:
+        self._loss = loss
         self._thread = ctypes.c_ulong(threading.get_ident())
         self._guard = threading.Lock()
         self._inside = True
@@ -35,7 +32,7 @@ class ThreadStop:
         """Throw ``LockLost`` into the thread, if it is still inside. On the keeper's thread."""
         with self._guard:
             if self._inside:
-                self._sent = _thrown(lost_error(self._session, self._state))
+                self._sent = _thrown(self._loss())
                 error = ctypes.py_object(self._sent)
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(self._thread, error)
 

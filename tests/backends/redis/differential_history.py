@@ -12,6 +12,7 @@ from holdfast.rules.messages import (
     Advance,
     Break,
     Claim,
+    ClaimAll,
     ClaimRequest,
     Item,
     Look,
@@ -60,6 +61,8 @@ def play(history: History, stage: Stage) -> None:
             doubtful, many = stage.doubtful(move.name), _many(stage, move, known)
             certain = [one for one in many if not _ids(one) & doubtful]
             stage.ask_all([stage.post.letter(one) for one in certain])
+        elif move.verb == "together":
+            _ask_for_all(stage, move, known)
         else:
             _ask(stage, known, _request(stage, move, known))
 
@@ -72,6 +75,22 @@ def _ask(stage: Stage, known: _Known, request: ClaimRequest) -> None:
         claims.append(request)
     known.asked.append(request)
     stage.ask(request)
+
+
+def _ask_for_all(stage: Stage, move: Move, known: _Known) -> None:
+    """Claim two or three names at once: with new ids, or (a lost reply) with those of before."""
+    claims: list[Claim] = []
+    for name in NAMES[: 2 + move.which % 2]:
+        one = replace(move, name=name, patience=0.0)
+        before = known.claims[name]
+        again = before[-1].claim_id if before and move.odd else ""
+        claim = _claim(stage, one, again or claim_id_of(len(before)))
+        if claim.claim_id in stage.doubtful(name):
+            return
+        if not again:
+            before.append(claim)
+        claims.append(claim)
+    stage.ask(ClaimAll(tuple(claims)))
 
 
 def _ids(request: ClaimRequest) -> set[str]:

@@ -15,6 +15,7 @@ from holdfast.values import Kind
 
 Verb: TypeAlias = Literal[
     "claim",
+    "together",
     "again",
     "repeat",
     "renew",
@@ -37,6 +38,7 @@ NAMES = ("orders:42", "größe {1}", "50%25}")
 
 _OFTEN: dict[Verb, int] = {
     "claim": 14,
+    "together": 3,
     "again": 2,
     "repeat": 3,
     "renew": 4,

@@ -6,10 +6,10 @@ import json
 import struct
 from typing import Any, NamedTuple
 
-from holdfast.backends.redis.requests import BETWEEN, KINDS
+from holdfast.backends.redis.requests import BETWEEN
 from holdfast.rules.holding import Grant, Record, Waiter
 from holdfast.rules.messages import Ending, Want
-from holdfast.values import Holder, Kind
+from holdfast.values import KINDS, Holder, Kind
 
 DUMP = """
 local stored = redis.call('GET', KEYS[1])

@@ -14,14 +14,14 @@ from hashlib import sha1
 from typing import Any, Self
 
 from holdfast.backends.redis import replies
-from holdfast.backends.redis.requests import Letter, Post, command
+from holdfast.backends.redis.requests import Asked, Letter, Post, command
 from holdfast.backends.redis.scripts import script
-from holdfast.rules.messages import NameRequest, Notice, Reply
+from holdfast.rules.messages import ClaimAll, Notice, Reply
 from tests.backends.redis.differential_line import Line
 from tests.servers.scope import Scoped
 from tests.servers.shared import SharedServer
 
-SCRIPTS = ("claim", "end", "renew", "advance", "break", "look")
+SCRIPTS = ("claim", "claim_all", "end", "renew", "advance", "break", "look")
 START = 1_700_000_000.0
 
 _CLOCK = f"holdfast-test:clock:{os.getpid()}:{os.urandom(4).hex()}"
@@ -79,7 +79,7 @@ class ServerSide(Scoped):
         """Name the keys of all names that were asked about."""
         return [key for name in self.names for key in self.post.keys.of(name).all]
 
-    def ask(self, request: NameRequest) -> Reply:
+    def ask(self, request: Asked) -> Reply:
         """Ask one thing."""
         letter = self.post.letter(request)
         ((reply,),) = self.read([letter], self.send([letter]))
@@ -87,7 +87,8 @@ class ServerSide(Scoped):
 
     def send(self, letters: Sequence[Letter], *more: bytes) -> list[Any]:
         """Send letters and further commands at once, and give the raw replies."""
-        self.names.update(request.name for letter in letters for request in letter.requests)
+        asked = [request for letter in letters for request in letter.requests]
+        self.names.update(name for request in asked for name in names_of(request))
         seconds, rest = divmod(round(self.now * 1_000_000), 1_000_000)
         clock = command("HSET", _CLOCK, "seconds", seconds, "microseconds", rest)
         return self.line.exchange([clock, *map(_clocked_data, letters), *more])[1:]
@@ -105,6 +106,13 @@ class ServerSide(Scoped):
         """Give what was heard so far."""
         heard, self.line.heard = self.line.heard, []
         return [replies.read_notice(*one) for one in heard]
+
+
+def names_of(request: Asked) -> list[str]:
+    """Name what a request is about."""
+    if isinstance(request, ClaimAll):
+        return [claim.name for claim in request.claims]
+    return [request.name]
 
 
 def _read(letter: Letter, raw: list[Any]) -> list[Reply]:

@@ -13,13 +13,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from holdfast.backends.redis.replies import mark_of
-from holdfast.backends.redis.requests import Letter, command
+from holdfast.backends.redis.requests import Asked, Letter, command
 from holdfast.rules import tombstones
 from holdfast.rules.claim import step
 from holdfast.rules.holding import Record
-from holdfast.rules.messages import CLAIM_REQUESTS, Claim, NameRequest, Notice, Renew, Reply
+from holdfast.rules.messages import CLAIM_REQUESTS, Claim, ClaimAll, Notice, Renew, Reply
+from holdfast.rules.together import step_all
 from tests.backends.redis.differential_record import DUMP, Stored, graves, lifeless, stored
-from tests.backends.redis.differential_server import ServerSide
+from tests.backends.redis.differential_server import ServerSide, names_of
 from tests.rules.scene import typed
 from tests.servers.shared import SharedServer
 
@@ -46,7 +47,7 @@ class Stage(ServerSide):
         """Give the rule's record of a name."""
         return self._records.get(name) or Record(name)
 
-    def ask(self, request: NameRequest) -> Reply:
+    def ask(self, request: Asked) -> Reply:
         """Ask both one thing."""
         ((reply,),) = self.ask_all([self.post.letter(request)])
         return reply
@@ -54,7 +55,7 @@ class Stage(ServerSide):
     def ask_all(self, letters: Sequence[Letter]) -> list[list[Reply]]:
         """Send letters to the server, their requests to the rule, and compare all there is."""
         requests = [request for letter in letters for request in letter.requests]
-        names = list(dict.fromkeys(request.name for request in requests))
+        names = list(dict.fromkeys(name for request in requests for name in names_of(request)))
         before = [self.record(name) for name in names]
         expected, told = self._by_the_rule(requests)
         self.steps += len(requests)
@@ -84,29 +85,41 @@ class Stage(ServerSide):
         sure = [*self._remembered(name), *lapsing][-tombstones.KEPT :]
         return {*self._living(self.stored[name].graves), *lapsing} - set(sure)
 
-    def _by_the_rule(self, requests: list[NameRequest]) -> tuple[list[Reply], list[Notice]]:
+    def _by_the_rule(self, requests: list[Asked]) -> tuple[list[Reply], list[Notice]]:
         expected: list[Reply] = []
         told: list[Notice] = []
         for request in requests:
             self._note(request)
-            assert isinstance(request, CLAIM_REQUESTS)
             closed = self._closed()
-            before, mint = self.record(request.name), round(self.now * 1_000_000)
-            after, reply, notices = step(before, request, self.now, mint, closed)
-            self._records[request.name] = after
+            reply, notices = self._step(request, closed)
             expected.append(reply)
             told.extend(one._replace(inbox=one.inbox.removesuffix("?")) for one in notices)
             deaf = f", closed {closed}" if closed else ""
             self._story.append(f"{self.now}{deaf}: {request}\n    -> {reply}")
         return expected, told
 
+    def _step(self, request: Asked, closed: set[str]) -> tuple[Reply, tuple[Notice, ...]]:
+        mint = round(self.now * 1_000_000)
+        if isinstance(request, ClaimAll):
+            before = {name: self.record(name) for name in names_of(request)}
+            records, together, notices = step_all(before, request, self.now, mint, closed)
+            self._records.update(records)
+            return together, notices
+        assert isinstance(request, CLAIM_REQUESTS)
+        after, reply, notices = step(self.record(request.name), request, self.now, mint, closed)
+        self._records[request.name] = after
+        return reply, notices
+
     def _closed(self) -> set[str]:
         """Name the inboxes that are known to be closed; a question mark says "not known yet"."""
         known = {inbox for inbox in self._inboxes if inbox and not inbox.endswith("?")}
         return known - self.listening
 
-    def _note(self, request: NameRequest) -> None:
+    def _note(self, request: Asked) -> None:
         """Remember the inboxes that there are and the longest life that was asked for."""
+        if isinstance(request, ClaimAll):
+            for claim in request.claims:
+                self._note(claim)
         if isinstance(request, Claim):
             self._inboxes.add(request.inbox)
             self._longest = max(self._longest, request.want.ttl)

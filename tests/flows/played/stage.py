@@ -25,6 +25,7 @@ from holdfast.rules.holding import Record
 from holdfast.rules.messages import (
     CLAIM_REQUESTS,
     Claim,
+    ClaimAll,
     ListNames,
     Notice,
     Reply,
@@ -32,6 +33,7 @@ from holdfast.rules.messages import (
     Seen,
     Want,
 )
+from holdfast.rules.together import step_all
 from holdfast.runtimes.step import run
 from holdfast.values import Holder
 
@@ -135,12 +137,18 @@ class FakeServer:
         """Step one request."""
         if isinstance(request, ListNames):
             return Seen(())
-        assert isinstance(request, CLAIM_REQUESTS), "only claims are played here"
-        record = self.records.get(request.name) or Record(request.name)
         time = self._clock.time
-        self.records[request.name], reply, notices = step(
-            record, request, time, int(time * 1_000_000)
-        )
+        mint = int(time * 1_000_000)
+        reply: Reply
+        if isinstance(request, ClaimAll):
+            names = [claim.name for claim in request.claims]
+            before = {name: self.records.get(name) or Record(name) for name in names}
+            after, reply, notices = step_all(before, request, time, mint)
+            self.records.update(after)
+        else:
+            assert isinstance(request, CLAIM_REQUESTS), "only claims are played here"
+            record = self.records.get(request.name) or Record(request.name)
+            self.records[request.name], reply, notices = step(record, request, time, mint)
         for notice in notices:
             self.notices.append(notice)
             if self.deliver is not None:

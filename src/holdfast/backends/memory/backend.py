@@ -10,7 +10,7 @@ from holdfast.backends.memory.wire import MemoryWire
 from holdfast.ports import Ear, Wire
 from holdfast.rules.messages import Notice
 from holdfast.settings import Address
-from holdfast.values import Capabilities, Holder
+from holdfast.values import KINDS, Capabilities, Holder
 
 
 class MemoryBackend:
@@ -22,6 +22,8 @@ class MemoryBackend:
         wakeup="push",
         notices_crash=True,
         min_ttl=0.1,
+        kinds=KINDS,
+        all_at_once=True,
         notes=("only the threads and tasks of one process see each other",),
         records=True,
         buckets=True,

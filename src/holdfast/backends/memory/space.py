@@ -13,12 +13,14 @@ from holdfast.rules.claim import step, view
 from holdfast.rules.holding import Record
 from holdfast.rules.messages import (
     CLAIM_REQUESTS,
+    ClaimAll,
     ListNames,
     Notice,
     Reply,
     Request,
     Seen,
 )
+from holdfast.rules.together import step_all
 from holdfast.rules.tombstones import KEPT_FOR
 
 if TYPE_CHECKING:
@@ -68,17 +70,15 @@ class Space:
         if not isinstance(request, CLAIM_REQUESTS):
             if isinstance(request, ListNames):
                 return self._listed(prefix, request, now)
+            if isinstance(request, ClaimAll):
+                return self._together(prefix, request, now, notices)
             return self.families().answer(prefix, request, time.time_ns() // 1000)
         key = (prefix, request.name)
-        record = self._records.get(key)
-        if record is None:
-            record = Record(request.name, last_token=self._floor)
-        closed = {waiter.inbox for waiter in record.queue} - self.inboxes.keys()
+        record = self._record(key)
+        closed = self._closed(record)
         after, reply, told = step(record, request, now, self._mint(), closed)
         if after is not record:
-            self._records[key] = after
-            self._touched.pop(key, None)
-            self._touched[key] = now
+            self._store(key, after, now)
             notices.extend(told)
         return reply
 
@@ -89,6 +89,27 @@ class Space:
 
             self._families = Families()
         return self._families
+
+    def _together(self, prefix: str, request: ClaimAll, now: float, notices: list[Notice]) -> Reply:
+        records = {claim.name: self._record((prefix, claim.name)) for claim in request.claims}
+        closed = {inbox for record in records.values() for inbox in self._closed(record)}
+        after, reply, told = step_all(records, request, now, self._mint(), closed)
+        for name, record in after.items():
+            if record is not records[name]:
+                self._store((prefix, name), record, now)
+        notices.extend(told)
+        return reply
+
+    def _record(self, key: Key) -> Record:
+        return self._records.get(key) or Record(key[1], last_token=self._floor)
+
+    def _closed(self, record: Record) -> set[str]:
+        return {waiter.inbox for waiter in record.queue} - self.inboxes.keys()
+
+    def _store(self, key: Key, record: Record, now: float) -> None:
+        self._records[key] = record
+        self._touched.pop(key, None)
+        self._touched[key] = now
 
     def _listed(self, prefix: str, request: ListNames, now: float) -> Seen:
         names = sorted(

@@ -13,13 +13,22 @@ from typing import Any, NamedTuple, TypeAlias
 from holdfast import clock
 from holdfast.backends.redis import faults, replies
 from holdfast.backends.redis.keys import KeyRing
-from holdfast.backends.redis.requests import Letter, Post, command
+from holdfast.backends.redis.requests import Asked, Letter, Post, command
 from holdfast.backends.redis.scripts import script
 from holdfast.backends.redis.survey import Survey
 from holdfast.backends.redis.target import Target, Where
 from holdfast.backends.redis.topology import ClusterMap, redirected, topology_of
 from holdfast.errors import BackendUnavailable
-from holdfast.rules.messages import Claim, Granted, NameRequest, Notice, Renew, Renewed, Reply
+from holdfast.rules.messages import (
+    Claim,
+    ClaimAll,
+    Granted,
+    Notice,
+    Renew,
+    Renewed,
+    Reply,
+    Together,
+)
 
 Answer: TypeAlias = "Reply | BackendUnavailable"
 
@@ -56,9 +65,15 @@ class Office:
         """Where names live."""
         return self.post.keys
 
-    def slot(self, request: NameRequest) -> int:
+    def slot(self, request: Asked) -> int:
         """Say to which slot a request belongs."""
         return self.keys.of(request.name).slot if self.clustered else 0
+
+    def is_apart(self, request: ClaimAll) -> bool:
+        """Whether the names live in several slots of a cluster, so that no script reaches all."""
+        if not self.clustered:
+            return False
+        return len({self.keys.of(claim.name).slot for claim in request.claims}) > 1
 
     def held_back(self, where: Where) -> float:
         """Say for how long a cluster's node must not grant anything yet."""
@@ -137,7 +152,8 @@ class Office:
     def needs_replicas(self, letter: Letter) -> bool:
         """Whether what the letter asks for must survive a fail-over."""
         return bool(self.target.replicas) and (
-            isinstance(letter.requests[0], (Claim, Renew)) or letter.script.name == "record_swap"
+            isinstance(letter.requests[0], (Claim, ClaimAll, Renew))
+            or letter.script.name == "record_swap"
         )
 
     def confirmed(self, answers: list[Answer], heard: Any) -> list[Answer]:
@@ -152,7 +168,7 @@ class Office:
         lacking = faults.unconfirmed(self.shown, wanted, heard)
         from holdfast.rules.record_messages import Swapped  # locks alone do without
 
-        done = (Granted, Renewed, Swapped)
+        done = (Granted, Together, Renewed, Swapped)
         return [lacking if isinstance(answer, done) else answer for answer in answers]
 
     # Cluster: the birth mark of each node

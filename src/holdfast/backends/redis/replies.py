@@ -9,16 +9,17 @@ from typing import Any
 
 from holdfast.backends.redis import faults
 from holdfast.backends.redis.keys import unescaped
-from holdfast.backends.redis.requests import BETWEEN, KINDS
+from holdfast.backends.redis.requests import BETWEEN, Asked
 from holdfast.errors import BackendUnavailable
 from holdfast.rules.messages import (
+    Apart,
     Broke,
     Busy,
     Claim,
+    ClaimAll,
     Ended,
     Ending,
     Granted,
-    NameRequest,
     NotHeld,
     Notice,
     Refused,
@@ -27,9 +28,10 @@ from holdfast.rules.messages import (
     Renewed,
     Reply,
     Seen,
+    Together,
     Waiting,
 )
-from holdfast.values import Holder, LockInfo, Place, Tenure
+from holdfast.values import KINDS, Holder, LockInfo, Place, Tenure
 
 _ENDINGS: dict[bytes, Ending] = {
     b"r": "released",
@@ -65,7 +67,7 @@ def read_quick(request: Claim | Release, raw: Any, mark: int) -> Reply | None:
     return Ended(request.claim_id, _ENDINGS[raw[9:]]) if _MARKED(raw)[1] == mark else None
 
 
-def read(request: NameRequest, raw: bytes | list[Any]) -> Reply:
+def read(request: Asked, raw: bytes | list[Any]) -> Reply:
     """Read the reply to a letter that carried one request."""
     if isinstance(raw, bytes):
         reply = read_quick(request, raw, mark_of(raw))  # type: ignore[arg-type]  # all of them have an id
@@ -81,12 +83,14 @@ def read(request: NameRequest, raw: bytes | list[Any]) -> Reply:
     return _rare(request, what, raw)
 
 
-def _rare(request: NameRequest, what: bytes, raw: list[Any]) -> Reply:
+def _rare(request: Asked, what: bytes, raw: list[Any]) -> Reply:
     if what == b"refused":
         return Refused(raw[2].decode(), raw[3].decode())
     if what == b"quarantined":
         name = request.name if isinstance(request, Claim) else ""
         raise faults.quarantined(name, raw[2] / 1e6)
+    if isinstance(request, ClaimAll):
+        return _of_all(request, what, raw)
     if what == b"broke":
         return Broke(_tenure(raw[2]))
     if what == b"not held":
@@ -100,9 +104,16 @@ def _rare(request: NameRequest, what: bytes, raw: list[Any]) -> Reply:
     raise faults.too_new(request.name)
 
 
-def read_renewals(
-    requests: tuple[NameRequest, ...], raw: list[Any]
-) -> list[Reply | BackendUnavailable]:
+def _of_all(request: ClaimAll, what: bytes, raw: list[Any]) -> Reply:
+    if what == b"together":
+        pairs = zip(request.claims, raw[2], strict=True)
+        return Together(tuple(read(claim, one) for claim, one in pairs))  # type: ignore[misc]
+    if what == b"apart":
+        return Apart()
+    raise faults.too_new(request.name)
+
+
+def read_renewals(requests: tuple[Asked, ...], raw: list[Any]) -> list[Reply | BackendUnavailable]:
     """Read the reply to a letter that carried renewals: one answer per request."""
     replies: list[Reply | BackendUnavailable] = []
     for request, found in zip(requests, raw[1:], strict=True):
@@ -193,7 +204,7 @@ def _seen(name: str, raw: list[Any]) -> LockInfo:
     _, _, kind, capacity, token, held, line = raw
     return LockInfo(
         name=name,
-        kind=KINDS[kind - 1],
+        kind=KINDS[kind - 1],  # the scripts count them from one
         capacity=capacity,
         token=token,
         holders=_tenures(held),

@@ -19,6 +19,7 @@ from holdfast.rules.messages import (
     Advance,
     Break,
     Claim,
+    ClaimAll,
     Look,
     NameRequest,
     Release,
@@ -26,10 +27,7 @@ from holdfast.rules.messages import (
     Want,
     Withdraw,
 )
-from holdfast.values import Holder, Kind
-
-KINDS: tuple[Kind, ...] = ("lock", "rwlock", "semaphore", "lead")
-"""What a name is used as; the scripts count them from one."""
+from holdfast.values import KINDS, Holder
 
 BETWEEN = "\x1f"
 """Stands between a holder and its metadata: JSON has no such sign."""
@@ -45,12 +43,15 @@ BATCH = 1000
 Word: TypeAlias = bytes | str | int
 
 
+Asked: TypeAlias = NameRequest | ClaimAll
+
+
 class Letter(NamedTuple):
     """One command, the script it calls, and the requests it carries, each with its place."""
 
     data: bytes
     script: Script
-    requests: tuple[NameRequest, ...]
+    requests: tuple[Asked, ...]
     places: tuple[int, ...] = (0,)
 
 
@@ -70,7 +71,7 @@ class Post:
         self._release = self._frame("end", 2)
         self._claim = self._frame("claim", 5)
 
-    def letter(self, request: NameRequest, held_back: float = 0.0) -> Letter:
+    def letter(self, request: Asked, held_back: float = 0.0) -> Letter:
         """Write one request; ``held_back`` is what is left of a cluster node's quarantine."""
         if held_back or not isinstance(request, (Claim, Release)):
             return self._seldom(request, held_back)
@@ -94,9 +95,15 @@ class Post:
             head, keys, middle, len(claim_id), claim_id, len(seen), seen, tail,
         )  # fmt: skip
 
-    def _seldom(self, request: NameRequest, held_back: float) -> Letter:
+    def _seldom(self, request: Asked, held_back: float) -> Letter:
         words: tuple[Word, ...]
+        names = self.keys.of(request.name).all
         match request:
+            case ClaimAll():
+                called, words = script("claim_all"), ()
+                for claim in request.claims:
+                    words += (claim.claim_id, claim.seen_token, *_wanted(claim))
+                names = tuple(key for one in request.claims for key in self.keys.of(one.name).all)
             case Claim():
                 words = (request.claim_id, request.seen_token, *_wanted(request))
                 called = script("claim")
@@ -115,7 +122,7 @@ class Post:
                 called, words = script("look"), ()
             case _:
                 return self._to_family(request, held_back)
-        keys = (*self.keys.of(request.name).all, *self._birth)
+        keys = (*names, *self._birth)
         quarantine = _span(held_back) if held_back else self._held_back
         data = command(b"EVALSHA", called.sha, len(keys), *keys, quarantine, *words)
         return Letter(data, called, (request,))
@@ -163,7 +170,7 @@ class Post:
         return Letter(data, renew, tuple(requests), places)
 
     def letters(
-        self, requests: Iterable[tuple[int, NameRequest]], held_back: float = 0.0
+        self, requests: Iterable[tuple[int, Asked]], held_back: float = 0.0
     ) -> list[Letter]:
         """Write many, each with its place, in as few letters as the server allows."""
         letters: list[Letter] = []

@@ -11,7 +11,7 @@ from typing import Any
 from holdfast.backends.redis import faults
 from holdfast.backends.redis.requests import command
 from holdfast.backends.redis.target import Target
-from holdfast.values import Capabilities
+from holdfast.values import KINDS, Capabilities
 
 OLDEST = (6, 2)
 """The first version with everything the scripts need (``ZMSCORE``)."""
@@ -115,6 +115,8 @@ def _capabilities(survives: tuple[str, ...], notes: tuple[str, ...]) -> Capabili
         wakeup="push",
         notices_crash=False,
         min_ttl=0.5,
+        kinds=KINDS,
+        all_at_once=True,
         survives=survives,
         notes=notes,
         records=True,

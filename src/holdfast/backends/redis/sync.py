@@ -13,11 +13,11 @@ from holdfast.backends.redis import faults, listing
 from holdfast.backends.redis.link import LOADING, Link
 from holdfast.backends.redis.office import ROUNDS, Answer, Office, Resend, Sorter
 from holdfast.backends.redis.replies import read_quick
-from holdfast.backends.redis.requests import Letter
+from holdfast.backends.redis.requests import Asked, Letter
 from holdfast.backends.redis.stack import Stack
 from holdfast.backends.redis.target import Where
 from holdfast.errors import BackendUnavailable
-from holdfast.rules.messages import Claim, ListNames, NameRequest, Release, Reply, Request
+from holdfast.rules.messages import Apart, Claim, ClaimAll, ListNames, Release, Reply, Request
 
 Errand = tuple[Letter, Where, bytes]
 """A letter, the server it goes to, and the commands that go before it."""
@@ -55,6 +55,8 @@ class SyncWire:
             return _or_raise(self._deliver(again, 1, deadline)[0])
         if isinstance(request, ListNames):
             return self._list(request, deadline)
+        if isinstance(request, ClaimAll) and self._office.is_apart(request):
+            return Apart()
         return _or_raise(self._carry_out([request], deadline)[0])
 
     async def ask_all(
@@ -94,7 +96,7 @@ class SyncWire:
 
     def _errands(self, requests: Sequence[Request], deadline: float) -> list[Errand]:
         office = self._office
-        places: dict[Where, list[tuple[int, NameRequest]]] = {}
+        places: dict[Where, list[tuple[int, Asked]]] = {}
         for place, request in enumerate(requests):
             if isinstance(request, ListNames):
                 raise TypeError("listings are asked for one at a time")

@@ -18,7 +18,7 @@ from holdfast.errors import BackendUnavailable, Misuse, Unsupported
 from holdfast.ports import Ear, Wire
 from holdfast.rules.messages import Notice
 from holdfast.settings import Address, default_file
-from holdfast.values import Capabilities, Holder
+from holdfast.values import KINDS, Capabilities, Holder
 
 _NO_PIPES = (
     "no named pipes here: waiters are woken by a look once a second, and a crashed process frees"
@@ -41,6 +41,8 @@ class SqliteBackend:
             wakeup="push" if pipes else "tick",
             notices_crash=pipes,
             min_ttl=0.1,
+            kinds=KINDS,
+            all_at_once=True,
             notes=() if pipes else (_NO_PIPES,),
             records=True,
             buckets=True,

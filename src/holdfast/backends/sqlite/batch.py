@@ -19,6 +19,7 @@ from holdfast.rules.claim import step, view
 from holdfast.rules.holding import Record
 from holdfast.rules.messages import (
     CLAIM_REQUESTS,
+    ClaimAll,
     ClaimRequest,
     ListNames,
     Look,
@@ -27,6 +28,7 @@ from holdfast.rules.messages import (
     Request,
     Seen,
 )
+from holdfast.rules.together import step_all
 from holdfast.values import NAME_LIMIT
 
 if TYPE_CHECKING:
@@ -126,9 +128,13 @@ class Batch:
             self.notices.extend(notices)
         return reply
 
-    def _answer_others(self, request: ListNames | RecordRequest | BucketRequest) -> Reply:
+    def _answer_others(
+        self, request: ListNames | ClaimAll | RecordRequest | BucketRequest
+    ) -> Reply:
         if isinstance(request, ListNames):
             return self._listed(request)
+        if isinstance(request, ClaimAll):
+            return self._together(request)
         from holdfast.backends.sqlite import families  # locks alone do without
 
         memory = self._memory
@@ -136,6 +142,19 @@ class Batch:
             families.set_up(self._connection)
             memory.has_families = True
         return families.answer(self._connection, self._prefix, request)
+
+    def _together(self, request: ClaimAll) -> Reply:
+        records = {
+            claim.name: self._after.get(claim.name) or self._loaded(claim.name)
+            for claim in request.claims
+        }
+        living = self._memory.living
+        gone = {one for record in records.values() for one in living.gone(record, self._now)}
+        mint = time.time_ns() // 1000
+        after, reply, notices = step_all(records, request, self._now, mint, gone, gone)
+        self._after.update(after)
+        self.notices.extend(notices)
+        return reply
 
     def store(self) -> None:
         """Write what has changed."""

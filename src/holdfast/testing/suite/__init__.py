@@ -17,12 +17,14 @@ from holdfast.testing.suite.backend import BackendUnderTest, Combination, combin
 from holdfast.testing.suite.breaking import TestBreaking
 from holdfast.testing.suite.buckets import TestBuckets
 from holdfast.testing.suite.collection import TestCollection
+from holdfast.testing.suite.election import TestElection
 from holdfast.testing.suite.exclusion import TestExclusion
 from holdfast.testing.suite.forking import TestForking
 from holdfast.testing.suite.functions import TestDecorators, TestWithLock
 from holdfast.testing.suite.inspection import TestInspection
 from holdfast.testing.suite.interruption import TestInterruption
 from holdfast.testing.suite.loss import TestLoss
+from holdfast.testing.suite.many import TestManyNames
 from holdfast.testing.suite.on_loss import TestOnLoss
 from holdfast.testing.suite.outage import TestOutage
 from holdfast.testing.suite.records import TestRecords
@@ -30,6 +32,8 @@ from holdfast.testing.suite.reentrancy import TestReentrancy
 from holdfast.testing.suite.release import TestClosing, TestRelease
 from holdfast.testing.suite.renewal import TestRenewal
 from holdfast.testing.suite.runtimes import TestRuntimes
+from holdfast.testing.suite.semaphores import TestSemaphores
+from holdfast.testing.suite.sharing import TestReadersAndWriter
 from holdfast.testing.suite.waiting import TestWaiting
 from holdfast.testing.suite.world import World, anyio_backend, worlds
 
@@ -40,18 +44,22 @@ BEHAVIOURS: tuple[type, ...] = (
     TestClosing,
     TestCollection,
     TestDecorators,
+    TestElection,
     TestExclusion,
     TestForking,
     TestInspection,
     TestInterruption,
     TestLoss,
+    TestManyNames,
     TestOnLoss,
     TestOutage,
     TestRecords,
     TestReentrancy,
+    TestReadersAndWriter,
     TestRelease,
     TestRenewal,
     TestRuntimes,
+    TestSemaphores,
     TestWaiting,
     TestWithLock,
 )
@@ -66,18 +74,22 @@ __all__ = [
     "TestClosing",
     "TestCollection",
     "TestDecorators",
+    "TestElection",
     "TestExclusion",
     "TestForking",
     "TestInspection",
     "TestInterruption",
     "TestLoss",
+    "TestManyNames",
     "TestOnLoss",
     "TestOutage",
+    "TestReadersAndWriter",
     "TestRecords",
     "TestReentrancy",
     "TestRelease",
     "TestRenewal",
     "TestRuntimes",
+    "TestSemaphores",
     "TestWaiting",
     "TestWithLock",
     "World",

@@ -14,13 +14,25 @@ from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack, ExitStack
 from typing import Any, TypeAlias, TypeVar
 
-from holdfast import AsyncClient, AsyncLease, AsyncLock, Client, Lease, Lock, LockInfo, Tenure
+from holdfast import (
+    AsyncClient,
+    AsyncLease,
+    AsyncLock,
+    AsyncSemaphore,
+    Client,
+    Lease,
+    Lock,
+    LockInfo,
+    Semaphore,
+    Tenure,
+)
+from holdfast.api.door import AsyncDoor, Door
 from holdfast.testing.suite.cranks import Crank, Pending
 
 T = TypeVar("T")
 
 AnyClient: TypeAlias = Client | AsyncClient
-AnyLock: TypeAlias = Lock | AsyncLock
+AnyLock: TypeAlias = Lock | AsyncLock | Semaphore | AsyncSemaphore
 AnyLease: TypeAlias = Lease | AsyncLease
 
 
@@ -185,7 +197,7 @@ class _Visit:
         self._task_door = asyncio.Event()
 
     async def begin(self) -> Stay:
-        sync = all(isinstance(lock, Lock) for lock in self._locks)
+        sync = all(isinstance(lock, Door) for lock in self._locks)
         body: Pending[None] = self._crank.start(self._in_thread if sync else self._in_task)
         either: list[asyncio.Future[Any]] = [self._entered, body.future]
         await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
@@ -199,7 +211,7 @@ class _Visit:
     def _in_thread(self) -> None:
         with ExitStack() as stack:
             leases: list[AnyLease] = [
-                stack.enter_context(lock) for lock in self._locks if isinstance(lock, Lock)
+                stack.enter_context(lock) for lock in self._locks if isinstance(lock, Door)
             ]
             self._loop.call_soon_threadsafe(self._entered.set_result, leases)
             while not self._thread_door.wait(0.01):
@@ -211,7 +223,7 @@ class _Visit:
             leases: list[AnyLease] = [
                 await stack.enter_async_context(lock)
                 for lock in self._locks
-                if isinstance(lock, AsyncLock)
+                if isinstance(lock, AsyncDoor)
             ]
             self._entered.set_result(leases)
             await self._task_door.wait()

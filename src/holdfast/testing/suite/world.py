@@ -21,7 +21,7 @@ import pytest
 from holdfast import AsyncClient, Capabilities, Client, LockInfo
 from holdfast.testing.suite.backend import BackendUnderTest, Combination, Mode, combinations
 from holdfast.testing.suite.cranks import Crank, Pending, TaskCrank, ThreadCrank
-from holdfast.testing.suite.party import AnyClient, AnyLease, Party
+from holdfast.testing.suite.party import AnyClient, AnyLease, AnyLock, Party
 from holdfast.testing.suite.wires import Asker
 from holdfast.testing.watching import eventually_async
 
@@ -107,14 +107,22 @@ class World:
             self._onlooker = self.party("onlooker")
         return await self._onlooker.show(name)
 
-    async def in_line(self, party: Party, name: str = "x", **terms: Any) -> Pending[AnyLease]:
-        """Let ``party`` begin to wait, and come back when its place in the queue is taken."""
+    async def in_line(
+        self, party: Party, name: str = "x", *, at: AnyLock | None = None, **terms: Any
+    ) -> Pending[AnyLease]:
+        """Let ``party`` begin to wait, and come back when its place in the queue is taken.
+
+        It waits for the lock on ``name``, or with ``at`` for whatever that describes.
+        """
+        name = name if at is None else at.name
         before = (await self.look(name)).waiters
 
         async def longer() -> bool:
             return (await self.look(name)).waiters > before
 
-        pending = party.begin_acquire(name, **terms)
+        pending = (
+            party.begin_acquire(name, **terms) if at is None else party.begin_take(at, **terms)
+        )
         await eventually_async(longer, 5.0, f"{party.name} in the queue of {name}")
         return pending
 

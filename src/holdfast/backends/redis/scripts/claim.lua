@@ -26,38 +26,9 @@ then
 end
 
 --@ moves
+--@ room
 
 local claim = {about, inbox, weight, ttl, seen, now}
-
--- Why the claim can never be right here, if so.
-local function refusal()
-    if weight > capacity then
-        return 'weight', weight .. ' of ' .. capacity .. ' can never be had'
-    end
-    if #name.grants == 0 and name.waiting == 0 then
-        return nil -- kind and capacity bind only while the name is in use
-    end
-    if name.kind ~= kind then
-        local kinds = {'lock', 'rwlock', 'semaphore', 'lead'}
-        return 'kind', 'it is in use as a ' .. kinds[name.kind] .. ', not as a ' .. kinds[kind]
-    end
-    if name.capacity ~= capacity then
-        return 'capacity', 'it is in use with ' .. name.capacity .. ' permits, not ' .. capacity
-    end
-end
-
--- Whether a newcomer may hold at once: it fits, and no living waiter is passed.
-local function has_room()
-    if held_back > 0 or name.free() < weight then
-        return false
-    end
-    local alone = true
-    name.walk(function(_, waiter)
-        alone = not name.is_open(waiter[INBOX])
-        return not alone
-    end)
-    return alone
-end
 
 local function enqueue()
     local keys = {name.queue, name.patience, name.waiters}
@@ -92,14 +63,14 @@ local function answer()
     if until_now or name.grant_of(id) or name.fate(id) then
         return name.standing(id)
     end
-    local why, detail = refusal()
+    local why, detail = name.refusal(kind, capacity, weight)
     if why then
         return {mark, 'refused', why, detail}
     end
     if #name.grants == 0 and name.waiting == 0 then
         name.kind, name.capacity = kind, capacity
     end
-    if has_room() then
+    if name.has_room(weight) then
         name.grant(id, claim, ttl)
         return name.standing(id)
     end

@@ -1,0 +1,193 @@
+"""Going in and coming out: what a ``with`` and a decorator do, for everything that can be held.
+
+A door object is a description, not a state: every entry has a lease of its own, by thread or task,
+so one object may be shared and used by many at once. What is behind the door (one name, a permit,
+several names) is the business of those who inherit from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from functools import wraps
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, Self, TypeVar
+
+from holdfast.errors import LockLost, Misuse
+from holdfast.runtimes.engine import Engine
+from holdfast.values import OnLoss
+
+if TYPE_CHECKING:
+    from holdfast.runtimes.stop import TaskStop, ThreadStop
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+PerCall = Callable[[tuple[Any, ...], Mapping[str, Any]], T]
+"""Gives the door for one call of a decorated function, from its arguments."""
+
+
+class _Held(Protocol):
+    """What both twins of a lease, or of a set of them, have."""
+
+    @property
+    def _claimant(self) -> object: ...
+
+    def _lost_error(self) -> LockLost: ...
+
+    def _complain(self) -> None: ...
+
+    def on_lost(self, callback: Callable[[], object]) -> None: ...
+
+
+class _HeldByThread(_Held, Protocol):
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None: ...
+
+
+class _HeldByTask(_Held, Protocol):
+    async def _let_go(self) -> None: ...
+
+
+L = TypeVar("L", bound=_HeldByThread)
+A = TypeVar("A", bound=_HeldByTask)
+
+
+class DoorFace:
+    """What both twins have: who they are for, and who is inside."""
+
+    __slots__ = ("_client", "_engine", "_entered", "_on_loss")
+
+    def __init__(self, client: object, engine: Engine, on_loss: OnLoss) -> None:
+        self._client = client  # kept alive as long as its locks are
+        self._engine = engine
+        self._on_loss: OnLoss = on_loss
+        self._entered: dict[object, list[Any]] = {}
+
+    def _plate(self) -> str:
+        """Say in an error what is behind this door."""
+        raise NotImplementedError
+
+    def _per_call(self, function: Callable[..., Any], *, wants_async: bool) -> PerCall[Self]:
+        """Read the names once as templates, for a decorator on ``function``."""
+        raise NotImplementedError
+
+    def _push(self, owner: object, entry: object) -> None:
+        entries = self._entered.get(owner)
+        if entries is None:
+            self._entered[owner] = [entry]
+        else:
+            entries.append(entry)
+
+    def _pop(self) -> Any:
+        entered = self._entered
+        owner = self._engine.session.runtime.owner()
+        if owner not in entered and len(entered) == 1:
+            (owner,) = entered  # entered here and left there, as some frameworks do
+        entries = entered.get(owner)
+        if not entries:
+            raise Misuse(
+                f"{self._plate()} is left by a thread or task that has not entered it; use"
+                " acquire() and give the lease to whoever releases it"
+            )
+        entry = entries.pop()
+        if not entries:
+            del entered[owner]
+        return entry
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self._plate()} on {self._engine.session.backend}>"
+
+
+class Door(DoorFace, Generic[L]):
+    """In and out for threads."""
+
+    __slots__ = ()
+
+    def _hold(self) -> L:
+        """Acquire on the terms that were described."""
+        raise NotImplementedError
+
+    def __enter__(self) -> L:
+        lease = self._hold()
+        stop: ThreadStop | None = None
+        if self._on_loss == "stop":
+            from holdfast.runtimes.stop import ThreadStop
+
+            stop = ThreadStop(lease._lost_error)  # noqa: SLF001 - the lease is ours
+            lease.on_lost(stop.fire)
+        self._push(lease._claimant, (lease, stop))  # noqa: SLF001 - the lease is ours
+        return lease
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        lease, stop = self._pop()
+        try:
+            if stop is not None:
+                stop.disarm()
+        finally:
+            lease.__exit__(kind, error, traceback)
+
+    def __call__(self, function: Callable[P, T]) -> Callable[P, T]:
+        """Run ``function`` under the lock; ``{argument}`` in the name stands for its arguments."""
+        door_for = self._per_call(function, wants_async=False)
+
+        @wraps(function)
+        def under_lock(*args: P.args, **kwargs: P.kwargs) -> T:
+            with door_for(args, kwargs):
+                return function(*args, **kwargs)
+
+        return under_lock
+
+
+class AsyncDoor(DoorFace, Generic[A]):
+    """In and out for tasks: the twin of ``Door``."""
+
+    __slots__ = ()
+
+    async def _hold(self) -> A:
+        """Acquire on the terms that were described."""
+        raise NotImplementedError
+
+    async def __aenter__(self) -> A:
+        lease = await self._hold()
+        stop: TaskStop | None = None
+        if self._on_loss == "stop":
+            from holdfast.runtimes.stop import TaskStop
+
+            stop = TaskStop(lease._claimant)  # noqa: SLF001 - the lease is ours
+            lease.on_lost(stop.fire)
+        self._push(lease._claimant, (lease, stop))  # noqa: SLF001 - the lease is ours
+        return lease
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        lease, stop = self._pop()
+        stopped = stop is not None and stop.disarm(error)
+        await lease._let_go()  # noqa: SLF001 - the lease is ours
+        if stopped:
+            raise lease._lost_error() from None  # noqa: SLF001
+        if error is None:
+            lease._complain()  # noqa: SLF001
+
+    def __call__(self, function: Callable[P, Awaitable[T]]) -> Callable[P, Coroutine[Any, Any, T]]:
+        """Run the coroutine function under the lock; ``{argument}`` stands for its arguments."""
+        door_for = self._per_call(function, wants_async=True)
+
+        @wraps(function)
+        async def under_lock(*args: P.args, **kwargs: P.kwargs) -> T:
+            async with door_for(args, kwargs):
+                return await function(*args, **kwargs)
+
+        return under_lock

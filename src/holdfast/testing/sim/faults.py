@@ -39,6 +39,8 @@ def _befall(world: World, client: Client, fault: Fault, ends_at: float) -> None:
             _crash(world, client, seen=fault.amount == 0)
         case "fork":
             _fork(world, client)
+        case "keeper":
+            client.keeper.die()
         case "cut":
             client.cut_until = max(client.cut_until, ends_at)
         case "deaf" | "unheard":

@@ -31,6 +31,7 @@ class SimKeeper:
         self._woken = False
         self._listening = False
         self._goodbye: Bell | None = None
+        self.since = 0.0  # when it was started last
 
     @property
     def session(self) -> Session:
@@ -60,6 +61,7 @@ class SimKeeper:
     def mind(self) -> None:
         """Start the keeper, or start it again if it died."""
         if (self._task is None or self._task.done) and not self._client.dead:
+            self.since = self._client.scheduler.time
             self._task = Task(self._client, self._run(), "keeper", self._ended)
 
     def put(self, notice: Notice) -> None:
@@ -82,9 +84,14 @@ class SimKeeper:
         self._stir()
         return True
 
+    @property
+    def alive(self) -> bool:
+        """Whether it runs, or will when it is needed."""
+        return self._task is None or not self._task.done
+
     def die(self) -> None:
         """End the keeper alone, as a thread that somebody kills: waiters start another."""
-        if self._task is not None and not self._task.done:
+        if self._task is not None and self.alive and not self._client.halted:
             self._task.strike((self._task.turn, Killed()))
 
     def _stir(self) -> None:

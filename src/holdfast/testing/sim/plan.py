@@ -87,7 +87,7 @@ class Host(NamedTuple):
 
 FaultKind: TypeAlias = Literal[
     "pause", "crash", "fork", "cut", "deaf", "unheard", "restart", "forget", "rollback", "wall",
-    "leap",
+    "leap", "keeper",
 ]  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Generator
 from heapq import heappop, heappush
+from itertools import count
 from types import coroutine
 from typing import Any, TypeAlias
 
@@ -28,7 +29,7 @@ def park() -> Generator[None, Any, Any]:
 class Scheduler:
     """Events in the order of their time."""
 
-    __slots__ = ("_heap", "_number", "current", "stale", "steps", "stopped", "time")
+    __slots__ = ("_heap", "_numbers", "current", "stale", "steps", "stopped", "time")
 
     def __init__(self) -> None:
         self.time = 0.0
@@ -37,12 +38,11 @@ class Scheduler:
         self.stopped = False
         self.current: Task | None = None
         self._heap: list[tuple[float, int, Action, Any]] = []
-        self._number = 0
+        self._numbers = count()
 
     def at(self, time: float, action: Action, argument: object = None) -> None:
         """Plan an event."""
-        self._number = number = self._number + 1
-        heappush(self._heap, (time, number, action, argument))
+        heappush(self._heap, (time, next(self._numbers), action, argument))
 
     def soon(self, action: Action, argument: object = None) -> None:
         """Plan an event for this very moment, behind those already planned for it."""

@@ -14,8 +14,8 @@ class Stay:
     """Who is inside, and with which lease."""
 
     __slots__ = (
-        "asked_at",
         "client",
+        "entered_at",
         "excused",
         "inherited",
         "leaving",
@@ -25,10 +25,10 @@ class Stay:
         "told_at",
     )
 
-    def __init__(self, client: Client, state: LeaseState, asked_at: float) -> None:
+    def __init__(self, client: Client, state: LeaseState, entered_at: float) -> None:
         self.client = client
         self.state = state
-        self.asked_at = asked_at  # when its claim was first heard of
+        self.entered_at = entered_at
         self.told = 0  # how often the client was told of the loss
         self.told_at = 0.0
         self.excused = False  # broken by force: its grant ended without asking it

@@ -125,11 +125,10 @@ class Watch:
         """Note that the network has made second copies of requests."""
         self.doubled.update(one.claim_id for one in requests if isinstance(one, Claim))
 
-    def under_way(self, requests: Sequence[Request], change: int) -> None:
-        """Note that claims have left, or have arrived."""
-        for request in requests:
-            if type(request) is Claim:
-                self.flying[request.claim_id] = self.flying.get(request.claim_id, 0) + change
+    def under_way(self, request: Request, change: int) -> None:
+        """Note that a claim has left, or has arrived; a claim is always alone in its letter."""
+        if type(request) is Claim:
+            self.flying[request.claim_id] = self.flying.get(request.claim_id, 0) + change
 
     # What callers do
 
@@ -151,7 +150,7 @@ class Watch:
         """Note that a body was let in."""
         self.asking.pop(client.scheduler.current, None)
         self.entries += 1
-        stay = Stay(client, state, self.minded.get(state.claim_id, 0.0))
+        stay = Stay(client, state, self.world.scheduler.time)
         stay.excused = (state.name, state.token) in self.forced
         self.world.note(client, "is in", state.name, state.token)
         inside = self.stays.setdefault(state.name, [])

@@ -107,7 +107,7 @@ class SimWire:
             fails_at = min(letter.limit, now + fate.cut) if fate.cut else letter.limit
             self._fail(letter, fails_at, "unknown")
             return
-        self.client.world.watch.under_way(letter.requests, 1)
+        self.client.world.watch.under_way(letter.requests[0], 1)
         if not fate.answered and fate.cut:
             letter.limit = min(letter.limit, now + fate.cut)
         if arrives_at >= letter.limit:
@@ -117,7 +117,7 @@ class SimWire:
     def _arrive(self, letter: Letter) -> None:
         client, fate = self.client, letter.fate
         now = client.scheduler.time
-        client.world.watch.under_way(letter.requests, -1)
+        client.world.watch.under_way(letter.requests[0], -1)
         if fate.again:
             client.world.watch.doubles(letter.requests)
             client.scheduler.at(now + fate.again, self._arrive_again, letter)

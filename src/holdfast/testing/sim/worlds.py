@@ -55,8 +55,8 @@ def pauses(dice: Random) -> Plan:
 
 
 def crashes(dice: Random) -> Plan:
-    """Draw a world whose processes die."""
-    faults = _some(dice, ("crash", "pause"), 4)
+    """Draw a world whose processes die, or their keepers alone."""
+    faults = _some(dice, ("crash", "keeper", "pause"), 4)
     return _plan(dice, _light(dice), faults, host=Host(knows_dead=dice.random() < 0.5))
 
 

@@ -2,8 +2,9 @@
 
 Told is what the client's observers and callbacks hear from ``flows.lose``. A client that was paused
 over its deadline, or that is dead, cannot be told in time; a grant broken by force ends without
-asking; and a keeper in the middle of a call does not know of leases that were asked for since.
-"Before the rival" is checked where exclusion is promised, "once" in every world.
+asking; a keeper in the middle of a call does not know of leases that began since, and one that was
+killed tells nothing until somebody who waits has started another. "Before the rival" is checked
+where exclusion is promised, "once" in every world.
 """
 
 from __future__ import annotations
@@ -39,12 +40,15 @@ class Loudness:
         client, state = stay.client, stay.state
         if stay.told or stay.excused or stay.inherited or state.released or client.halted:
             return False
-        # A keeper that hangs on a silent connection does not know of claims made since: it is
-        # heard when that call has ended, after ``flows.keep``'s limit.
-        if client.keeper_wire.asking_since < stay.asked_at:
+        if not client.keeper.alive:
+            return False
+        # A keeper that hangs on a silent connection does not know of leases begun since: they are
+        # told when that call has ended, by the limit that ``flows.keep`` sets it.
+        if client.keeper_wire.asking_since < stay.entered_at:
             return False
         # Whoever was paused over the deadline is told as soon as it runs, and not before.
-        return client.resumed_at + client.latency < client.clock.when(state.deadline, 0.0)
+        runs_since = max(client.resumed_at, client.keeper.since) + client.latency
+        return runs_since < client.clock.when(state.deadline, 0.0)
 
     def settle(self) -> None:
         """Look, at the end, whether each loss was told once."""

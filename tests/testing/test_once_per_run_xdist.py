@@ -6,7 +6,8 @@ import pytest
 
 from tests.testing.alone import ALONE
 
-pytestmark = pytest.mark.timeout(90)  # each test starts up to five interpreters
+# Five interpreters start in each test, on a machine that is busy and may be measuring coverage.
+pytestmark = pytest.mark.timeout(90)
 
 FIXTURE = """
 import os, pathlib, pytest
@@ -63,7 +64,7 @@ def test_four_workers_make_it_once(pytester: pytest.Pytester) -> None:
 
 def test_the_last_worker_to_leave_puts_it_away(pytester: pytest.Pytester) -> None:
     """What was made is stopped as often as it was made: once, unless a worker came very late."""
-    result, log = run(pytester, MAKE, "stop=stop", "-n", "2")
+    result, log = run(pytester, MAKE, "stop=stop", "-n", "4")
     result.assert_outcomes(passed=16)
     made = [line.split()[1] for line in log if line.startswith("make")]
     stopped = [line.split()[1] for line in log if line.startswith("stop")]
@@ -87,7 +88,7 @@ def make():
     note("make")
     raise OSError("port 5432 is taken")
 """
-    result, log = run(pytester, make, "keep_failure=True", "-n", "2")
+    result, log = run(pytester, make, "keep_failure=True", "-n", "4")
     result.assert_outcomes(errors=16)
     assert log == ["make"]
     result.stdout.fnmatch_lines(["*SetUpFailed: 'database' could not be made: it failed in gw*"])
@@ -104,6 +105,6 @@ def make():
         os._exit(1)
     return {"pid": os.getpid()}
 """
-    result, log = run(pytester, make, "", "-n", "2")
+    result, log = run(pytester, make, "", "-n", "4")
     result.assert_outcomes(passed=15, failed=1)
     assert len(log) == 2

@@ -319,3 +319,17 @@ def test_a_month_of_renewals(sandbox: Sandbox, clock: VirtualClock) -> None:
     with sandbox.client().lock("x", ttl="1d") as lease:
         clock.advance("30d")
         assert lease.held
+
+
+def test_a_body_is_stopped_in_the_middle_of_an_advance(
+    sandbox: Sandbox, clock: VirtualClock
+) -> None:
+    """``on_loss="stop"``: the loss comes out of ``advance``, at its time, and the clock goes on."""
+    for _ in range(20):
+        client, began = sandbox.client(), clock.elapsed
+        lock = client.lock("x", ttl="1m", on_loss="stop")
+        with pytest.raises(holdfast.LockLost), lock, sandbox.faults.unavailable():
+            clock.advance("1h")
+        assert clock.elapsed - began == pytest.approx(60 * 0.99 - 0.005)
+        clock.advance("1m")
+        client.close()

@@ -6,20 +6,18 @@ Counterpart of ``rest``, which does the same for threads.
 from __future__ import annotations
 
 import asyncio
-import inspect
 import threading
 import time
-from concurrent.futures import wait
 from math import inf
 from typing import Protocol
 from weakref import WeakSet
 
-from holdfast.testing.sandbox.rest import LIMIT
+from holdfast.testing.sandbox.rest import LIMIT, Alarm
 
 CALM = 3
 """A loop is at rest when in so many turns in a row none of its tasks could go on."""
 
-GLANCE = 0.01
+GLANCE = 0.005
 """How often to look whether a loop in another thread has ended: it gives no sign."""
 
 LONGEST = 1000
@@ -91,23 +89,28 @@ async def come_to_rest() -> None:
 
 
 def let_rest(loop: asyncio.AbstractEventLoop) -> None:
-    """Wait until a loop that runs in another thread is at rest, or has ended."""
-    turning = come_to_rest()
-    give_up_at = time.monotonic() + LIMIT
+    """Wait until a loop that runs in another thread is at rest, or has ended.
+
+    By plain callbacks and not by a task: the loop may end meanwhile and leave a task undone.
+    """
+    at_rest = Alarm()
+
+    def look(turns: int, calm: int) -> None:
+        waiting = all(_waits(task) for task in asyncio.all_tasks(loop))
+        calm = calm + 1 if waiting else 0
+        if calm == CALM or turns == 0:
+            at_rest.ring()
+        else:
+            loop.call_soon(look, turns - 1, calm)
+
     try:
-        settled = asyncio.run_coroutine_threadsafe(turning, loop)
-        while loop.is_running():
-            if wait([settled], GLANCE).done:
-                return
-            if time.monotonic() > give_up_at:
-                raise RuntimeError(
-                    f"the event loop {loop!r} in another thread does not turn: is it blocked?"
-                )
-    except RuntimeError:
-        if not loop.is_closed():
-            raise
-    if inspect.getcoroutinestate(turning) == inspect.CORO_CREATED:
-        turning.close()  # the loop has ended before its first turn: nobody will await it
+        loop.call_soon_threadsafe(look, LONGEST, 0)
+    except RuntimeError:  # it is closed
+        return
+    give_up_at = time.monotonic() + LIMIT
+    while not at_rest.hear(GLANCE) and loop.is_running():
+        if time.monotonic() > give_up_at:
+            raise RuntimeError(f"the event loop {loop!r} in another thread does not turn")
 
 
 def running_loop() -> asyncio.AbstractEventLoop | None:

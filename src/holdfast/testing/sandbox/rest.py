@@ -19,8 +19,8 @@ from holdfast.runtimes.step import run
 LIMIT = 10.0
 """How long a sandbox may take, in real seconds, to come to rest; beyond it something is stuck."""
 
-GLANCE = 0.0005
-"""How often to look after callers: a thread gives no sign when it leaves holdfast."""
+GLANCE = 0.001
+"""How often to look, at least: a thread gives no sign when it leaves holdfast."""
 
 
 class Alarm:
@@ -84,38 +84,44 @@ class Seat:
 
 
 class Rest:
-    """Everybody who may be at work in one sandbox."""
+    """Everybody who may be at work in one sandbox.
+
+    ``on_loss="stop"`` may throw into any thread at any bytecode, also into one that waits here. So
+    the lock is a plain one in a ``with``, which such an exception cannot leave locked (a Condition
+    can be), and nobody blocks for longer than a glance.
+    """
 
     def __init__(self) -> None:
-        self.changed = threading.Condition()
         self.asleep: dict[int, Sleep] = {}
         self.awakenings = 0
+        self._lock = threading.RLock()
+        self._news = Alarm()
         self._seats: dict[str, Seat] = {}
         self._callers: dict[int, int] = {}
         self._movers: set[int] = set()
 
     def seat(self, client: str, label: str) -> Seat:
         """Give the seat of a client's keeper."""
-        with self.changed:
+        with self._lock:
             return self._seats.setdefault(client, Seat(label))
 
     def seated(self, client: str) -> Seat | None:
         """Give the seat of a client's keeper, if it has taken one."""
-        with self.changed:
+        with self._lock:
             return self._seats.get(client)
 
     def leave(self, client: str) -> None:
         """Note that a keeper ends; its thread is waited for, as it has a last word to say."""
-        with self.changed:
+        with self._lock:
             seat = self._seats.get(client)
             if seat is not None:
                 seat.closed = True
-            self.changed.notify_all()
+        self._news.ring()
 
     def is_keeper(self) -> bool:
         """Whether the calling thread is one of the keepers."""
         me = threading.current_thread()
-        with self.changed:
+        with self._lock:
             return any(seat.thread is me for seat in self._seats.values())
 
     def enter(self) -> None:
@@ -125,7 +131,7 @@ class Rest:
             if frame.f_back is None:
                 return
             frame = frame.f_back
-        with self.changed:
+        with self._lock:
             # Not the frame itself: it would keep the locals of everybody who called alive.
             self._callers[threading.get_ident()] = id(frame)
 
@@ -134,63 +140,64 @@ class Rest:
         if alarm.take():
             return True
         me = threading.get_ident()
-        with self.changed:
-            self.asleep[me] = Sleep(alarm, until)
-            self.changed.notify_all()
         try:
+            with self._lock:
+                self.asleep[me] = Sleep(alarm, until)
+            self._news.ring()
             return alarm.hear(timeout)
         finally:
-            with self.changed:
-                del self.asleep[me]
+            with self._lock:
+                self.asleep.pop(me, None)
                 self.awakenings += 1
 
     def soonest(self) -> float:
         """Say until when the first of the sleepers wants to sleep."""
-        with self.changed:
+        with self._lock:
             return min((sleep.until for sleep in self.asleep.values()), default=inf)
 
     def ring_due(self, now: float) -> None:
         """Wake everybody whose time has come."""
-        with self.changed:
+        with self._lock:
             for sleep in self.asleep.values():
                 if sleep.until <= now:
                     sleep.alarm.ring()
 
     def moving(self, *, begins: bool) -> None:
         """Note that the calling thread moves the clock: others need not wait for it."""
-        with self.changed:
+        with self._lock:
             change = self._movers.add if begins else self._movers.discard
             change(threading.get_ident())
-            self.changed.notify_all()
 
     def wait(self, seat: Seat | None = None) -> None:
         """Wait until ``seat``, or everybody but the calling thread, is at rest."""
         give_up_at = time.monotonic() + LIMIT
         while True:
-            with self.changed:
-                while (who := self._at_work(seat)) and not self._ending():
-                    if time.monotonic() > give_up_at:
-                        raise RuntimeError(
-                            f"this sandbox does not come to rest: {who} is still at work after"
-                            f" {LIMIT:g} s. Does a callback of yours wait for the test?"
-                        )
-                    self.changed.wait(GLANCE if who.startswith("a call") else LIMIT)
-                if not who:
-                    return
-                ending = self._ending()
-            for client, last in ending:  # outside of the lock: it has a last word to say
-                if last.thread is not None and last.thread is not threading.current_thread():
-                    last.thread.join(LIMIT)
-                with self.changed:
-                    self._seats.pop(client, None)
+            self._see_off()
+            with self._lock:
+                who = self._at_work(seat)
+            if not who:
+                return
+            if time.monotonic() > give_up_at:
+                raise RuntimeError(
+                    f"this sandbox does not come to rest: {who} is still at work after {LIMIT:g} s."
+                    " Does a callback of yours wait for the test?"
+                )
+            self._news.hear(GLANCE)
 
-    def _ending(self) -> list[tuple[str, Seat]]:
-        return [(client, seat) for client, seat in self._seats.items() if seat.closed]
+    def _see_off(self) -> None:
+        """Wait for the threads of keepers that are ending."""
+        with self._lock:
+            ending = [(client, seat) for client, seat in self._seats.items() if seat.closed]
+        for client, seat in ending:
+            if seat.thread is not None and seat.thread is not threading.current_thread():
+                seat.thread.join(LIMIT)
+            with self._lock:
+                self._seats.pop(client, None)
 
     def _at_work(self, only: Seat | None) -> str:
         """Name somebody who is at work; empty if nobody is."""
         for seat in (only,) if only is not None else tuple(self._seats.values()):
-            if seat.closed or seat.stirs(self.asleep):
+            if seat.stirs(self.asleep):
                 return f"the keeper of {seat.label}"
         if only is not None:
             return ""

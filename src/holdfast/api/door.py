@@ -10,14 +10,41 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from functools import wraps
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Self, TypeVar
 
-from holdfast.errors import LockLost, Misuse
+from holdfast.errors import Misuse
 from holdfast.runtimes.engine import Engine
 from holdfast.values import OnLoss
 
 if TYPE_CHECKING:
+    from typing import Protocol
+
+    from holdfast.errors import LockLost
     from holdfast.runtimes.stop import TaskStop, ThreadStop
+
+    class _Held(Protocol):
+        """What both twins of a lease, or of a set of them, have."""
+
+        @property
+        def _claimant(self) -> object: ...
+
+        def _lost_error(self) -> LockLost: ...
+
+        def _complain(self) -> None: ...
+
+        def on_lost(self, callback: Callable[[], object]) -> None: ...
+
+    class _HeldByThread(_Held, Protocol):
+        def __exit__(
+            self,
+            kind: type[BaseException] | None,
+            error: BaseException | None,
+            traceback: TracebackType | None,
+        ) -> None: ...
+
+    class _HeldByTask(_Held, Protocol):
+        async def _let_go(self) -> None: ...
+
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -26,34 +53,8 @@ PerCall = Callable[[tuple[Any, ...], Mapping[str, Any]], T]
 """Gives the door for one call of a decorated function, from its arguments."""
 
 
-class _Held(Protocol):
-    """What both twins of a lease, or of a set of them, have."""
-
-    @property
-    def _claimant(self) -> object: ...
-
-    def _lost_error(self) -> LockLost: ...
-
-    def _complain(self) -> None: ...
-
-    def on_lost(self, callback: Callable[[], object]) -> None: ...
-
-
-class _HeldByThread(_Held, Protocol):
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None: ...
-
-
-class _HeldByTask(_Held, Protocol):
-    async def _let_go(self) -> None: ...
-
-
-L = TypeVar("L", bound=_HeldByThread)
-A = TypeVar("A", bound=_HeldByTask)
+L = TypeVar("L", bound="_HeldByThread")
+A = TypeVar("A", bound="_HeldByTask")
 
 
 class DoorFace:

@@ -12,10 +12,8 @@ from holdfast.api.checks import checked_ttl, checked_wait
 from holdfast.durations import Duration, seconds
 from holdfast.errors import LockLost
 from holdfast.flows.book import Chore, LeaseState
-from holdfast.flows.extend import extend
 from holdfast.flows.lose import lost_error, short_error
 from holdfast.flows.release import release
-from holdfast.flows.wait_lost import wait_lost
 from holdfast.rules.messages import Release
 from holdfast.runtimes.engine import Engine
 from holdfast.runtimes.step import run
@@ -161,10 +159,14 @@ class Lease(_LeaseFace):
 
     def wait_lost(self, wait: Duration | None = None) -> bool:
         """Wait until the lease is lost; ``False`` when ``wait`` is over or it was released."""
+        from holdfast.flows.wait_lost import wait_lost  # few wait for it
+
         return run(wait_lost(self._engine.session, self._state, checked_wait(wait)))
 
     def extend(self, ttl: Duration) -> None:
         """Let the lease live for ``ttl`` from now, and renew it by that from now on."""
+        from holdfast.flows.extend import extend  # few need it
+
         run(extend(self._engine.session, self._state, self._checked(ttl)))
 
     def release(self) -> None:
@@ -193,10 +195,14 @@ class AsyncLease(_LeaseFace):
 
     async def wait_lost(self, wait: Duration | None = None) -> bool:
         """Wait until the lease is lost; ``False`` when ``wait`` is over or it was released."""
+        from holdfast.flows.wait_lost import wait_lost  # few wait for it
+
         return await wait_lost(self._engine.session, self._state, checked_wait(wait))
 
     async def extend(self, ttl: Duration) -> None:
         """Let the lease live for ``ttl`` from now, and renew it by that from now on."""
+        from holdfast.flows.extend import extend  # few need it
+
         await extend(self._engine.session, self._state, self._checked(ttl))
 
     async def release(self) -> None:

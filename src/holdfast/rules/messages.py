@@ -7,9 +7,12 @@ asker can turn them into points in time without trusting two clocks to agree.
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from holdfast.values import Holder, Kind, LockInfo, Tenure
+
+if TYPE_CHECKING:
+    from holdfast.rules.many import Apart, ClaimAll, Together  # for the few who lock several names
 
 Ending: TypeAlias = Literal["released", "withdrawn", "lapsed", "gone", "broken", "unknown"]
 """How a claim ended. ``gone``: its process died. ``unknown``: this record never heard of it."""
@@ -38,17 +41,6 @@ class Claim(NamedTuple):
     inbox: str
     patience: float
     seen_token: int = 0
-
-
-class ClaimAll(NamedTuple):
-    """Hold all of these names, or none: claims on different names, none of which waits."""
-
-    claims: tuple[Claim, ...]
-
-    @property
-    def name(self) -> str:
-        """The first of the names: where this is to be asked."""
-        return self.claims[0].name
 
 
 class Item(NamedTuple):
@@ -151,19 +143,6 @@ class Refused(NamedTuple):
     detail: str
 
 
-class Together(NamedTuple):
-    """Where each of the claims stands, in their order: all are granted, or none was by this.
-
-    A name that could have been had is shown as busy with nobody.
-    """
-
-    standings: tuple[Granted | Waiting | Busy | Ended | Refused, ...]
-
-
-class Apart(NamedTuple):
-    """The names cannot be claimed in one step here: ask for them one by one."""
-
-
 class Renewed(NamedTuple):
     """One answer per item, in the items' order."""
 
@@ -210,8 +189,8 @@ class Notice(NamedTuple):
 NameRequest: TypeAlias = Claim | Renew | Release | Withdraw | Advance | Break | Look
 """A request about one name: what the rule decides."""
 
-Request: TypeAlias = NameRequest | ClaimAll | ListNames
+Request: TypeAlias = "NameRequest | ClaimAll | ListNames"
 
-Reply: TypeAlias = (
-    Granted | Waiting | Busy | Ended | Refused | Together | Apart | Renewed | Broke | NotHeld | Seen
-)
+OneReply: TypeAlias = Granted | Waiting | Busy | Ended | Refused | Renewed | Broke | NotHeld | Seen
+
+Reply: TypeAlias = "OneReply | Together | Apart"

@@ -20,16 +20,8 @@ from holdfast.observe.events import Event
 from holdfast.ports import Bell, Push
 from holdfast.rules.claim import step
 from holdfast.rules.holding import Record
-from holdfast.rules.messages import (
-    Claim,
-    ClaimAll,
-    ListNames,
-    Notice,
-    Reply,
-    Request,
-    Seen,
-    Want,
-)
+from holdfast.rules.many import ClaimAll
+from holdfast.rules.messages import Claim, ListNames, Notice, Reply, Request, Seen, Want
 from holdfast.rules.together import step_all
 from holdfast.runtimes.step import run
 from holdfast.values import Holder

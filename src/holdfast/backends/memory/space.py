@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 from holdfast import clock
 from holdfast.rules.claim import step, view
 from holdfast.rules.holding import Record
-from holdfast.rules.messages import ClaimAll, ListNames, Notice, Reply, Request, Seen
+from holdfast.rules.many import ClaimAll
+from holdfast.rules.messages import ListNames, Notice, Reply, Request, Seen
 from holdfast.rules.together import step_all
 from holdfast.rules.tombstones import KEPT_FOR
 

@@ -18,7 +18,8 @@ from holdfast.backends.redis.replies import read_quick
 from holdfast.backends.redis.requests import Asked, Letter, command
 from holdfast.backends.redis.target import Where
 from holdfast.errors import BackendUnavailable
-from holdfast.rules.messages import Apart, Claim, ClaimAll, ListNames, Release, Reply, Request
+from holdfast.rules.many import Apart, ClaimAll
+from holdfast.rules.messages import Claim, ListNames, Release, Reply, Request
 
 IDLE_FOR = 10.0
 """A connection that nobody needed for so long is closed, down to the last one."""

@@ -16,16 +16,8 @@ from holdfast.backends.sqlite.codec import Row, from_row, to_row
 from holdfast.backends.sqlite.living import Living
 from holdfast.rules.claim import step, view
 from holdfast.rules.holding import Record
-from holdfast.rules.messages import (
-    ClaimAll,
-    ListNames,
-    Look,
-    NameRequest,
-    Notice,
-    Reply,
-    Request,
-    Seen,
-)
+from holdfast.rules.many import ClaimAll
+from holdfast.rules.messages import ListNames, Look, NameRequest, Notice, Reply, Request, Seen
 from holdfast.rules.together import step_all
 from holdfast.values import NAME_LIMIT
 

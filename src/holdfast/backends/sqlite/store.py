@@ -20,7 +20,8 @@ from holdfast.backends.sqlite.living import Living
 from holdfast.backends.sqlite.sweep import Sweep
 from holdfast.errors import BackendUnavailable
 from holdfast.observe.hub import complain
-from holdfast.rules.messages import ClaimAll, ListNames, Look, Notice, Reply, Request
+from holdfast.rules.many import ClaimAll
+from holdfast.rules.messages import ListNames, Look, Notice, Reply, Request
 
 SHORTEST_PAUSE, LONGEST_PAUSE = 0.0001, 0.005
 """Between tries while another process writes: its transaction takes some forty microseconds."""

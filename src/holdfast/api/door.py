@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Self, TypeVar
 
 from holdfast.errors import Misuse
+from holdfast.flows.order import Order
 from holdfast.runtimes.engine import Engine
 from holdfast.values import OnLoss
 
@@ -25,8 +26,7 @@ if TYPE_CHECKING:
     class _Held(Protocol):
         """What both twins of a lease, or of a set of them, have."""
 
-        @property
-        def _claimant(self) -> object: ...
+        _claimant: object  # the thread or task that acquired it
 
         def _lost_error(self) -> LockLost: ...
 
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
         ) -> None: ...
 
     class _HeldByTask(_Held, Protocol):
-        async def _let_go(self) -> None: ...
+        def _let_go(self) -> Awaitable[None]: ...
 
 
 P = ParamSpec("P")
@@ -58,13 +58,14 @@ A = TypeVar("A", bound="_HeldByTask")
 
 
 class DoorFace:
-    """What both twins have: who they are for, and who is inside."""
+    """What both twins have: who they are for, on which terms, and who is inside."""
 
-    __slots__ = ("_client", "_engine", "_entered", "_on_loss")
+    __slots__ = ("_client", "_engine", "_entered", "_on_loss", "_order")
 
-    def __init__(self, client: object, engine: Engine, on_loss: OnLoss) -> None:
+    def __init__(self, client: object, engine: Engine, order: Order, on_loss: OnLoss) -> None:
         self._client = client  # kept alive as long as its locks are
         self._engine = engine
+        self._order = order
         self._on_loss: OnLoss = on_loss
         self._entered: dict[object, list[Any]] = {}
 
@@ -108,12 +109,12 @@ class Door(DoorFace, Generic[L]):
 
     __slots__ = ()
 
-    def _hold(self) -> L:
-        """Acquire on the terms that were described."""
+    def _taken(self, order: Order) -> L:
+        """Acquire on these terms."""
         raise NotImplementedError
 
     def __enter__(self) -> L:
-        lease = self._hold()
+        lease = self._taken(self._order)
         stop: ThreadStop | None = None
         if self._on_loss == "stop":
             from holdfast.runtimes.stop import ThreadStop
@@ -153,12 +154,12 @@ class AsyncDoor(DoorFace, Generic[A]):
 
     __slots__ = ()
 
-    async def _hold(self) -> A:
-        """Acquire on the terms that were described."""
+    async def _taken(self, order: Order) -> A:
+        """Acquire on these terms."""
         raise NotImplementedError
 
     async def __aenter__(self) -> A:
-        lease = await self._hold()
+        lease = await self._taken(self._order)
         stop: TaskStop | None = None
         if self._on_loss == "stop":
             from holdfast.runtimes.stop import TaskStop

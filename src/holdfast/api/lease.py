@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 import weakref
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from types import TracebackType
 from typing import Self
 
@@ -23,12 +23,13 @@ from holdfast.values import Holder, Json, OnLoss, loaded
 class _LeaseFace:
     """What both twins say without asking anybody."""
 
-    __slots__ = ("__weakref__", "_engine", "_on_loss", "_owner", "_state")
+    __slots__ = ("__weakref__", "_claimant", "_engine", "_on_loss", "_owner", "_state")
 
     def __init__(self, owner: object, engine: Engine, state: LeaseState, on_loss: OnLoss) -> None:
         self._owner = owner  # the client: it must not be collected while its lease is in use
         self._engine = engine
         self._state = state
+        self._claimant = state.owner  # the thread or task that acquired it
         self._on_loss = on_loss
         state.face = weakref.ref(self)
 
@@ -111,11 +112,6 @@ class _LeaseFace:
     def _checked(self, ttl: Duration) -> float:
         capabilities = self._engine.backend.capabilities
         return checked_ttl(ttl, renew=self._state.wants_renewal, capabilities=capabilities)
-
-    @property
-    def _claimant(self) -> object:
-        """The thread or task that acquired it."""
-        return self._state.owner
 
     def _lost_error(self) -> LockLost:
         return lost_error(self._engine.session, self._state)
@@ -210,8 +206,8 @@ class AsyncLease(_LeaseFace):
         await release(self._engine.session, self._state)
         self._complain()
 
-    async def _let_go(self) -> None:
-        await release(self._engine.session, self._state)
+    def _let_go(self) -> Awaitable[None]:
+        return release(self._engine.session, self._state)
 
     async def __aenter__(self) -> Self:
         return self

@@ -189,8 +189,12 @@ class Notice(NamedTuple):
 NameRequest: TypeAlias = Claim | Renew | Release | Withdraw | Advance | Break | Look
 """A request about one name: what the rule decides."""
 
-Request: TypeAlias = "NameRequest | ClaimAll | ListNames"
-
 OneReply: TypeAlias = Granted | Waiting | Busy | Ended | Refused | Renewed | Broke | NotHeld | Seen
+"""What is answered to anything but a claim of several names."""
 
-Reply: TypeAlias = "OneReply | Together | Apart"
+if TYPE_CHECKING:
+    Request: TypeAlias = NameRequest | ClaimAll | ListNames
+    Reply: TypeAlias = OneReply | Together | Apart
+else:  # nobody asks these at run time, and every program that imports holdfast would load them
+    Request = NameRequest | ListNames
+    Reply = OneReply

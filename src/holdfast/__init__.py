@@ -24,7 +24,6 @@ from holdfast.api.default import (
 )
 from holdfast.api.lease import AsyncLease, Lease
 from holdfast.api.lock import AsyncLock, Lock
-from holdfast.api.naming import key
 from holdfast.errors import (
     BackendUnavailable,
     Conflict,
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
     from holdfast.api.leadership import AsyncLeadership, Leadership
     from holdfast.api.lease_set import AsyncLeaseSet, LeaseSet
     from holdfast.api.lock_all import AsyncLockAll, LockAll
+    from holdfast.api.naming import key
     from holdfast.api.rwlock import AsyncRWLock, RWLock
     from holdfast.api.semaphore import AsyncSemaphore, Semaphore
 
@@ -109,11 +109,12 @@ _LATER = {
     "LockAll": "lock_all",
     "RWLock": "rwlock",
     "Semaphore": "semaphore",
+    "key": "naming",
 }
 
 
 def __getattr__(name: str) -> object:
-    """Import a class when it is asked for: a program that uses one primitive loads that one."""
+    """Import a name when it is asked for: a program that uses one primitive loads that one."""
     if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from holdfast.rules.claim import step
 from holdfast.rules.holding import Record
-from holdfast.rules.messages import Busy, Claim, ClaimAll, Ended, Granted, Refused, Release, Want
+from holdfast.rules.many import ClaimAll
+from holdfast.rules.messages import Busy, Claim, Ended, Granted, Refused, Release, Want
 from holdfast.rules.together import FREE, step_all
 from holdfast.values import Holder
 

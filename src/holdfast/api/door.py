@@ -10,14 +10,41 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from functools import wraps
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Self, TypeVar
 
-from holdfast.errors import LockLost, Misuse
+from holdfast.errors import Misuse
+from holdfast.flows.order import Order
 from holdfast.runtimes.engine import Engine
 from holdfast.values import OnLoss
 
 if TYPE_CHECKING:
+    from typing import Protocol
+
+    from holdfast.errors import LockLost
     from holdfast.runtimes.stop import TaskStop, ThreadStop
+
+    class _Held(Protocol):
+        """What both twins of a lease, or of a set of them, have."""
+
+        _claimant: object  # the thread or task that acquired it
+
+        def _lost_error(self) -> LockLost: ...
+
+        def _complain(self) -> None: ...
+
+        def on_lost(self, callback: Callable[[], object]) -> None: ...
+
+    class _HeldByThread(_Held, Protocol):
+        def __exit__(
+            self,
+            kind: type[BaseException] | None,
+            error: BaseException | None,
+            traceback: TracebackType | None,
+        ) -> None: ...
+
+    class _HeldByTask(_Held, Protocol):
+        def _let_go(self) -> Awaitable[None]: ...
+
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -26,44 +53,19 @@ PerCall = Callable[[tuple[Any, ...], Mapping[str, Any]], T]
 """Gives the door for one call of a decorated function, from its arguments."""
 
 
-class _Held(Protocol):
-    """What both twins of a lease, or of a set of them, have."""
-
-    @property
-    def _claimant(self) -> object: ...
-
-    def _lost_error(self) -> LockLost: ...
-
-    def _complain(self) -> None: ...
-
-    def on_lost(self, callback: Callable[[], object]) -> None: ...
-
-
-class _HeldByThread(_Held, Protocol):
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None: ...
-
-
-class _HeldByTask(_Held, Protocol):
-    async def _let_go(self) -> None: ...
-
-
-L = TypeVar("L", bound=_HeldByThread)
-A = TypeVar("A", bound=_HeldByTask)
+L = TypeVar("L", bound="_HeldByThread")
+A = TypeVar("A", bound="_HeldByTask")
 
 
 class DoorFace:
-    """What both twins have: who they are for, and who is inside."""
+    """What both twins have: who they are for, on which terms, and who is inside."""
 
-    __slots__ = ("_client", "_engine", "_entered", "_on_loss")
+    __slots__ = ("_client", "_engine", "_entered", "_on_loss", "_order")
 
-    def __init__(self, client: object, engine: Engine, on_loss: OnLoss) -> None:
+    def __init__(self, client: object, engine: Engine, order: Order, on_loss: OnLoss) -> None:
         self._client = client  # kept alive as long as its locks are
         self._engine = engine
+        self._order = order
         self._on_loss: OnLoss = on_loss
         self._entered: dict[object, list[Any]] = {}
 
@@ -107,12 +109,12 @@ class Door(DoorFace, Generic[L]):
 
     __slots__ = ()
 
-    def _hold(self) -> L:
-        """Acquire on the terms that were described."""
+    def _taken(self, order: Order) -> L:
+        """Acquire on these terms."""
         raise NotImplementedError
 
     def __enter__(self) -> L:
-        lease = self._hold()
+        lease = self._taken(self._order)
         stop: ThreadStop | None = None
         if self._on_loss == "stop":
             from holdfast.runtimes.stop import ThreadStop
@@ -152,12 +154,12 @@ class AsyncDoor(DoorFace, Generic[A]):
 
     __slots__ = ()
 
-    async def _hold(self) -> A:
-        """Acquire on the terms that were described."""
+    async def _taken(self, order: Order) -> A:
+        """Acquire on these terms."""
         raise NotImplementedError
 
     async def __aenter__(self) -> A:
-        lease = await self._hold()
+        lease = await self._taken(self._order)
         stop: TaskStop | None = None
         if self._on_loss == "stop":
             from holdfast.runtimes.stop import TaskStop

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 import weakref
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from types import TracebackType
 from typing import Self
 
@@ -12,10 +12,8 @@ from holdfast.api.checks import checked_ttl, checked_wait
 from holdfast.durations import Duration, seconds
 from holdfast.errors import LockLost
 from holdfast.flows.book import Chore, LeaseState
-from holdfast.flows.extend import extend
 from holdfast.flows.lose import lost_error, short_error
 from holdfast.flows.release import release
-from holdfast.flows.wait_lost import wait_lost
 from holdfast.rules.messages import Release
 from holdfast.runtimes.engine import Engine
 from holdfast.runtimes.step import run
@@ -25,12 +23,13 @@ from holdfast.values import Holder, Json, OnLoss, loaded
 class _LeaseFace:
     """What both twins say without asking anybody."""
 
-    __slots__ = ("__weakref__", "_engine", "_on_loss", "_owner", "_state")
+    __slots__ = ("__weakref__", "_claimant", "_engine", "_on_loss", "_owner", "_state")
 
     def __init__(self, owner: object, engine: Engine, state: LeaseState, on_loss: OnLoss) -> None:
         self._owner = owner  # the client: it must not be collected while its lease is in use
         self._engine = engine
         self._state = state
+        self._claimant = state.owner  # the thread or task that acquired it
         self._on_loss = on_loss
         state.face = weakref.ref(self)
 
@@ -114,11 +113,6 @@ class _LeaseFace:
         capabilities = self._engine.backend.capabilities
         return checked_ttl(ttl, renew=self._state.wants_renewal, capabilities=capabilities)
 
-    @property
-    def _claimant(self) -> object:
-        """The thread or task that acquired it."""
-        return self._state.owner
-
     def _lost_error(self) -> LockLost:
         return lost_error(self._engine.session, self._state)
 
@@ -161,10 +155,14 @@ class Lease(_LeaseFace):
 
     def wait_lost(self, wait: Duration | None = None) -> bool:
         """Wait until the lease is lost; ``False`` when ``wait`` is over or it was released."""
+        from holdfast.flows.wait_lost import wait_lost  # few wait for it
+
         return run(wait_lost(self._engine.session, self._state, checked_wait(wait)))
 
     def extend(self, ttl: Duration) -> None:
         """Let the lease live for ``ttl`` from now, and renew it by that from now on."""
+        from holdfast.flows.extend import extend  # few need it
+
         run(extend(self._engine.session, self._state, self._checked(ttl)))
 
     def release(self) -> None:
@@ -193,10 +191,14 @@ class AsyncLease(_LeaseFace):
 
     async def wait_lost(self, wait: Duration | None = None) -> bool:
         """Wait until the lease is lost; ``False`` when ``wait`` is over or it was released."""
+        from holdfast.flows.wait_lost import wait_lost  # few wait for it
+
         return await wait_lost(self._engine.session, self._state, checked_wait(wait))
 
     async def extend(self, ttl: Duration) -> None:
         """Let the lease live for ``ttl`` from now, and renew it by that from now on."""
+        from holdfast.flows.extend import extend  # few need it
+
         await extend(self._engine.session, self._state, self._checked(ttl))
 
     async def release(self) -> None:
@@ -204,8 +206,8 @@ class AsyncLease(_LeaseFace):
         await release(self._engine.session, self._state)
         self._complain()
 
-    async def _let_go(self) -> None:
-        await release(self._engine.session, self._state)
+    def _let_go(self) -> Awaitable[None]:
+        return release(self._engine.session, self._state)
 
     async def __aenter__(self) -> Self:
         return self

@@ -6,7 +6,7 @@ with it, and whoever asked to be told is told once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
@@ -29,7 +29,7 @@ L = TypeVar("L", Lease, AsyncLease)
 class LeaseSetFace(Generic[L]):
     """What both twins say without asking anybody."""
 
-    __slots__ = ("_company", "_engine", "_leases", "_on_loss")
+    __slots__ = ("_claimant", "_company", "_engine", "_leases", "_on_loss")
 
     def __init__(
         self,
@@ -42,6 +42,7 @@ class LeaseSetFace(Generic[L]):
         lease: type[L],
     ) -> None:
         self._company = company
+        self._claimant = company.states[0].owner  # the thread or task that acquired them
         self._engine = engine
         self._on_loss: OnLoss = on_loss
         states = {state.name: state for state in company.states}
@@ -101,10 +102,6 @@ class LeaseSetFace(Generic[L]):
     def _checked(self, ttl: Duration) -> float:
         renewed = self._company.states[0].wants_renewal
         return checked_ttl(ttl, renew=renewed, capabilities=self._engine.backend.capabilities)
-
-    @property
-    def _claimant(self) -> object:
-        return self._company.states[0].owner
 
     def _lost_error(self) -> LockLost:
         session, company = self._engine.session, self._company
@@ -177,8 +174,8 @@ class AsyncLeaseSet(LeaseSetFace[AsyncLease]):
         await self._let_go()
         self._complain()
 
-    async def _let_go(self) -> None:
-        await release_these(self._engine.session, self._company.states)
+    def _let_go(self) -> Awaitable[None]:
+        return release_these(self._engine.session, self._company.states)
 
     async def __aenter__(self) -> Self:
         return self

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, Self
 
 from holdfast.api.checks import UNSET, Given, Unset, checked_wait
@@ -11,6 +11,7 @@ from holdfast.api.lease import AsyncLease, Lease
 from holdfast.api.lease_set import AsyncLeaseSet, LeaseSet
 from holdfast.api.place import caller
 from holdfast.errors import LockBusy
+from holdfast.flows.book import Company
 from holdfast.flows.many import acquire_all
 from holdfast.flows.order import Order
 from holdfast.flows.release import release_these
@@ -22,7 +23,7 @@ from holdfast.values import OnLoss
 class LockAllFace(DoorFace):
     """What both twins have: the terms, and the names."""
 
-    __slots__ = ("_names", "_order")
+    __slots__ = ("_names",)
 
     def __init__(
         self,
@@ -32,8 +33,7 @@ class LockAllFace(DoorFace):
         names: Sequence[str],
         on_loss: OnLoss,
     ) -> None:
-        super().__init__(client, engine, on_loss)
-        self._order = order
+        super().__init__(client, engine, order, on_loss)
         self._names = tuple(dict.fromkeys(names))  # named twice is named once
 
     @property
@@ -41,15 +41,15 @@ class LockAllFace(DoorFace):
         """What is locked, in the order in which it was given."""
         return self._names
 
-    @property
-    def _at_once(self) -> bool:
-        return self._engine.backend.capabilities.all_at_once
+    def _ordered(self, wait: Given | None) -> Order:
+        if isinstance(wait, Unset):
+            return self._order
+        return self._order.with_wait(checked_wait(wait))
 
-    def _ordered(self, wait: Given | None) -> list[Order]:
-        order = self._order
-        if not isinstance(wait, Unset):
-            order = order.with_wait(checked_wait(wait))
-        return [order.with_name(name) for name in self._names]
+    def _acquire_all(self, order: Order) -> Coroutine[Any, Any, Company]:
+        orders = [order.with_name(name) for name in self._names]
+        at_once = self._engine.backend.capabilities.all_at_once
+        return acquire_all(self._engine.session, orders, caller(), at_once=at_once)
 
     def _plate(self) -> str:
         return repr(list(self._names))
@@ -74,16 +74,7 @@ class LockAll(LockAllFace, Door[LeaseSet]):
 
     def acquire(self, wait: Given | None = UNSET) -> LeaseSet:
         """Hold all names, or raise ``LockBusy`` when ``wait`` is over and hold none."""
-        session = self._engine.session
-        flow = acquire_all(session, self._ordered(wait), caller(), at_once=self._at_once)
-        company = run(flow)
-        try:
-            return LeaseSet(
-                self._client, self._engine, company, self._on_loss, names=self._names, lease=Lease
-            )
-        except BaseException:  # a Ctrl-C between the grants and the leases
-            run(release_these(session, company.states))
-            raise
+        return self._taken(self._ordered(wait))
 
     def try_acquire(self) -> LeaseSet | None:
         """Hold all names if nobody else holds any of them; otherwise ``None``."""
@@ -92,8 +83,15 @@ class LockAll(LockAllFace, Door[LeaseSet]):
         except LockBusy:
             return None
 
-    def _hold(self) -> LeaseSet:
-        return self.acquire()
+    def _taken(self, order: Order) -> LeaseSet:
+        company = run(self._acquire_all(order))
+        try:
+            return LeaseSet(
+                self._client, self._engine, company, self._on_loss, names=self._names, lease=Lease
+            )
+        except BaseException:  # a Ctrl-C between the grants and the leases
+            run(release_these(self._engine.session, company.states))
+            raise
 
 
 class AsyncLockAll(LockAllFace, AsyncDoor[AsyncLeaseSet]):
@@ -103,12 +101,7 @@ class AsyncLockAll(LockAllFace, AsyncDoor[AsyncLeaseSet]):
 
     async def acquire(self, wait: Given | None = UNSET) -> AsyncLeaseSet:
         """Hold all names, or raise ``LockBusy`` when ``wait`` is over and hold none."""
-        session = self._engine.session
-        flow = acquire_all(session, self._ordered(wait), caller(), at_once=self._at_once)
-        company = await flow
-        return AsyncLeaseSet(
-            self._client, self._engine, company, self._on_loss, names=self._names, lease=AsyncLease
-        )
+        return await self._taken(self._ordered(wait))
 
     async def try_acquire(self) -> AsyncLeaseSet | None:
         """Hold all names if nobody else holds any of them; otherwise ``None``."""
@@ -117,5 +110,8 @@ class AsyncLockAll(LockAllFace, AsyncDoor[AsyncLeaseSet]):
         except LockBusy:
             return None
 
-    async def _hold(self) -> AsyncLeaseSet:
-        return await self.acquire()
+    async def _taken(self, order: Order) -> AsyncLeaseSet:
+        company = await self._acquire_all(order)
+        return AsyncLeaseSet(
+            self._client, self._engine, company, self._on_loss, names=self._names, lease=AsyncLease
+        )

@@ -12,19 +12,14 @@ from holdfast.api.place import caller
 from holdfast.flows.acquire import acquire
 from holdfast.flows.inspect import show
 from holdfast.flows.order import Order
-from holdfast.runtimes.engine import Engine
 from holdfast.runtimes.step import run
-from holdfast.values import LockInfo, OnLoss
+from holdfast.values import LockInfo
 
 
 class NameFace(DoorFace):
-    """What both twins have: an order, and who it is placed for."""
+    """What both twins have: the order of one name."""
 
-    __slots__ = ("_order",)
-
-    def __init__(self, client: object, engine: Engine, order: Order, on_loss: OnLoss) -> None:
-        super().__init__(client, engine, on_loss)
-        self._order = order
+    __slots__ = ()
 
     @property
     def name(self) -> str:
@@ -59,9 +54,6 @@ class NameDoor(NameFace, Door[Lease]):
         """Show who holds the name and who waits for it."""
         return run(show(self._engine.session, self.name))
 
-    def _hold(self) -> Lease:
-        return self._taken(self._order)
-
     def _taken(self, order: Order) -> Lease:
         try:
             state = run(acquire(self._engine.session, order, caller()))
@@ -81,9 +73,6 @@ class AsyncNameDoor(NameFace, AsyncDoor[AsyncLease]):
     async def inspect(self) -> LockInfo:
         """Show who holds the name and who waits for it."""
         return await show(self._engine.session, self.name)
-
-    async def _hold(self) -> AsyncLease:
-        return await self._taken(self._order)
 
     async def _taken(self, order: Order) -> AsyncLease:
         state = await acquire(self._engine.session, order, caller())

@@ -21,17 +21,8 @@ from holdfast.flows.release import PROMPTLY, release_these
 from holdfast.flows.session import Session, ask_again
 from holdfast.observe import events
 from holdfast.rules import lease as rule
-from holdfast.rules.messages import (
-    Apart,
-    Busy,
-    Claim,
-    ClaimAll,
-    Granted,
-    Refused,
-    Reply,
-    Together,
-    Withdraw,
-)
+from holdfast.rules.many import Apart, ClaimAll, Together
+from holdfast.rules.messages import Busy, Claim, Granted, Refused, Reply, Withdraw
 
 
 async def acquire_all(

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from holdfast.values import Holder, Kind, LockInfo, Tenure
 
-if TYPE_CHECKING:  # who takes a lock does not pay for the classes of the other two families
+if TYPE_CHECKING:  # who takes a lock does not pay for the classes of the others
     from holdfast.rules.bucket_messages import BucketReply, BucketRequest
+    from holdfast.rules.many import Apart, ClaimAll, Together
     from holdfast.rules.record_messages import RecordReply, RecordRequest
 
 Ending: TypeAlias = Literal["released", "withdrawn", "lapsed", "gone", "broken", "unknown"]
@@ -45,17 +46,6 @@ class Claim(NamedTuple):
     inbox: str
     patience: float
     seen_token: int = 0
-
-
-class ClaimAll(NamedTuple):
-    """Hold all of these names, or none: claims on different names, none of which waits."""
-
-    claims: tuple[Claim, ...]
-
-    @property
-    def name(self) -> str:
-        """The first of the names: where this is to be asked."""
-        return self.claims[0].name
 
 
 class Item(NamedTuple):
@@ -158,19 +148,6 @@ class Refused(NamedTuple):
     detail: str
 
 
-class Together(NamedTuple):
-    """Where each of the claims stands, in their order: all are granted, or none was by this.
-
-    A name that could have been had is shown as busy with nobody.
-    """
-
-    standings: tuple[Granted | Waiting | Busy | Ended | Refused, ...]
-
-
-class Apart(NamedTuple):
-    """The names cannot be claimed in one step here: ask for them one by one."""
-
-
 class Renewed(NamedTuple):
     """One answer per item, in the items' order."""
 
@@ -217,20 +194,20 @@ class Notice(NamedTuple):
 ClaimRequest: TypeAlias = Claim | Renew | Release | Withdraw | Advance | Break | Look
 """What the rule for claims decides."""
 
-ClaimReply: TypeAlias = (
-    Granted | Waiting | Busy | Ended | Refused | Together | Apart | Renewed | Broke | NotHeld | Seen
-)
+OneReply: TypeAlias = Granted | Waiting | Busy | Ended | Refused | Renewed | Broke | NotHeld | Seen
+"""What is answered to a request about one name."""
 
 if TYPE_CHECKING:
     NameRequest: TypeAlias = ClaimRequest | RecordRequest | BucketRequest
     """A request about one name, to whichever of the three families."""
 
+    Request: TypeAlias = NameRequest | ClaimAll | ListNames
+    ClaimReply: TypeAlias = OneReply | Together | Apart
     Reply: TypeAlias = ClaimReply | RecordReply | BucketReply
-else:  # the classes of the other two are made when somebody uses them
+else:  # nobody asks for the others at run time: their classes are made when somebody uses them
     NameRequest = ClaimRequest
-    Reply = ClaimReply
-
-Request: TypeAlias = NameRequest | ClaimAll | ListNames
+    Request = ClaimRequest | ListNames
+    ClaimReply = Reply = OneReply
 
 CLAIM_REQUESTS = (Claim, Release, Renew, Advance, Withdraw, Break, Look)
 """The classes of ``ClaimRequest``, the most frequent first: so a backend tells families apart."""

@@ -13,17 +13,8 @@ from typing import NamedTuple
 
 from holdfast.rules.desk import Desk
 from holdfast.rules.holding import Record
-from holdfast.rules.messages import (
-    Busy,
-    Claim,
-    ClaimAll,
-    Ended,
-    Granted,
-    Notice,
-    Refused,
-    Together,
-    Waiting,
-)
+from holdfast.rules.many import ClaimAll, Together
+from holdfast.rules.messages import Busy, Claim, Ended, Granted, Notice, Refused, Waiting
 
 FREE = Busy((), 0)
 """Could have been had, and was not taken because another could not."""

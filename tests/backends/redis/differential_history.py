@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+from holdfast.rules.many import ClaimAll
 from holdfast.rules.messages import (
     Advance,
     Break,
     Claim,
-    ClaimAll,
     ClaimRequest,
     Item,
     Look,

@@ -16,7 +16,8 @@ from typing import Any, Self
 from holdfast.backends.redis import replies
 from holdfast.backends.redis.requests import Asked, Letter, Post, command
 from holdfast.backends.redis.scripts import script
-from holdfast.rules.messages import ClaimAll, Notice, Reply
+from holdfast.rules.many import ClaimAll
+from holdfast.rules.messages import Notice, Reply
 from tests.backends.redis.differential_line import Line
 from tests.servers.scope import Scoped
 from tests.servers.shared import SharedServer

@@ -17,7 +17,8 @@ from holdfast.backends.redis.requests import Asked, Letter, command
 from holdfast.rules import tombstones
 from holdfast.rules.claim import step
 from holdfast.rules.holding import Record
-from holdfast.rules.messages import CLAIM_REQUESTS, Claim, ClaimAll, Notice, Renew, Reply
+from holdfast.rules.many import ClaimAll
+from holdfast.rules.messages import CLAIM_REQUESTS, Claim, Notice, Renew, Reply
 from holdfast.rules.together import step_all
 from tests.backends.redis.differential_record import DUMP, Stored, graves, lifeless, stored
 from tests.backends.redis.differential_server import ServerSide, names_of

@@ -22,10 +22,10 @@ from holdfast.observe.events import Event
 from holdfast.ports import Bell, Push
 from holdfast.rules.claim import step
 from holdfast.rules.holding import Record
+from holdfast.rules.many import ClaimAll
 from holdfast.rules.messages import (
     CLAIM_REQUESTS,
     Claim,
-    ClaimAll,
     ListNames,
     Notice,
     Reply,

@@ -14,7 +14,8 @@ from holdfast.flows.many import acquire_all
 from holdfast.flows.order import Order
 from holdfast.flows.release import release_these
 from holdfast.observe.events import Lost
-from holdfast.rules.messages import Apart, Break, Claim, ClaimAll, Release, Reply, Request, Withdraw
+from holdfast.rules.many import Apart, ClaimAll
+from holdfast.rules.messages import Break, Claim, Release, Reply, Request, Withdraw
 from holdfast.runtimes.step import run
 from tests.flows.played.stage import Stage, order
 from tests.flows.played.test_cancelling import SuspendingBell, SuspendingWire, cancelled_at, suspend

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from holdfast import clock
 from holdfast.rules.claim import step, view
 from holdfast.rules.holding import Record
+from holdfast.rules.many import ClaimAll
 from holdfast.rules.messages import (
     CLAIM_REQUESTS,
-    ClaimAll,
     ListNames,
     Notice,
     Reply,

@@ -17,7 +17,8 @@ from holdfast.backends.redis.requests import Asked, Letter
 from holdfast.backends.redis.switchboard import Switchboard
 from holdfast.backends.redis.target import Where
 from holdfast.errors import BackendUnavailable
-from holdfast.rules.messages import Apart, Claim, ClaimAll, ListNames, Release, Reply, Request
+from holdfast.rules.many import Apart, ClaimAll
+from holdfast.rules.messages import Claim, ListNames, Release, Reply, Request
 
 Errand = tuple[Letter, Where, bytes]
 """A letter, the server it goes to, and the command that goes before it."""

@@ -19,16 +19,8 @@ from holdfast.backends.redis.survey import Survey
 from holdfast.backends.redis.target import Target, Where
 from holdfast.backends.redis.topology import ClusterMap, redirected, topology_of
 from holdfast.errors import BackendUnavailable
-from holdfast.rules.messages import (
-    Claim,
-    ClaimAll,
-    Granted,
-    Notice,
-    Renew,
-    Renewed,
-    Reply,
-    Together,
-)
+from holdfast.rules.many import ClaimAll, Together
+from holdfast.rules.messages import Claim, Granted, Notice, Renew, Renewed, Reply
 
 Answer = Reply | BackendUnavailable
 

@@ -11,12 +11,11 @@ from holdfast.backends.redis import faults
 from holdfast.backends.redis.keys import unescaped
 from holdfast.backends.redis.requests import BETWEEN, Asked
 from holdfast.errors import BackendUnavailable
+from holdfast.rules.many import Apart, ClaimAll, Together
 from holdfast.rules.messages import (
-    Apart,
     Broke,
     Busy,
     Claim,
-    ClaimAll,
     Ended,
     Ending,
     Granted,
@@ -28,7 +27,6 @@ from holdfast.rules.messages import (
     Renewed,
     Reply,
     Seen,
-    Together,
     Waiting,
 )
 from holdfast.values import KINDS, Holder, LockInfo, Place, Tenure

@@ -15,11 +15,11 @@ from hiredis import pack_command
 
 from holdfast.backends.redis.keys import REMEMBERED, KeyRing, packed
 from holdfast.backends.redis.scripts import Script, script
+from holdfast.rules.many import ClaimAll
 from holdfast.rules.messages import (
     Advance,
     Break,
     Claim,
-    ClaimAll,
     Look,
     NameRequest,
     Release,

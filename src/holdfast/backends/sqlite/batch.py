@@ -17,9 +17,9 @@ from holdfast.backends.sqlite.codec import Row, from_row, to_row
 from holdfast.backends.sqlite.living import Living
 from holdfast.rules.claim import step, view
 from holdfast.rules.holding import Record
+from holdfast.rules.many import ClaimAll
 from holdfast.rules.messages import (
     CLAIM_REQUESTS,
-    ClaimAll,
     ClaimRequest,
     ListNames,
     Look,

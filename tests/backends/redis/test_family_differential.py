@@ -20,7 +20,7 @@ from tests.servers.shared import shared_server
 # A failing test needs its time to find the shortest history; a passing one takes a few seconds.
 pytestmark = pytest.mark.timeout(300)
 
-EXAMPLES = 250
+EXAMPLES = 400
 SOAK_EXAMPLES = 2_000
 SOAK_LONGEST = 150
 
@@ -31,13 +31,13 @@ clusters = st.sampled_from([False, False, True])
 
 def test_the_scripts_of_records_do_what_the_rule_says() -> None:
     """Whatever happens to a record, the server answers and stores what the rule does."""
-    assert _live_records(EXAMPLES, 30) > 5_000
+    assert _live_records(EXAMPLES, 30) > 2_000
 
 
 @pytest.mark.parametrize("theme", ["steady", "mixed"])
 def test_the_scripts_of_buckets_do_what_the_rule_says(theme: bucket_histories.Theme) -> None:
     """Whatever happens to a bucket, the server answers and stores what the rule does."""
-    assert _live_buckets(theme, EXAMPLES, 30) > 5_000
+    assert _live_buckets(theme, EXAMPLES, 30) > 2_000
 
 
 @pytest.mark.soak

@@ -110,7 +110,6 @@ def withheld(name: str, seconds: float) -> BackendUnavailable:
         " the server has just started without holdfast's data, so it may have forgotten it (wait,"
         " or turn this off with ?quarantine=0)",
         backend=BACKEND,
-        transient=False,
     )
 
 

@@ -15,6 +15,7 @@ each, by what they are about.
 from holdfast.testing.suite.arguments import TestArguments
 from holdfast.testing.suite.backend import BackendUnderTest, Combination, combinations
 from holdfast.testing.suite.breaking import TestBreaking
+from holdfast.testing.suite.buckets import TestBuckets
 from holdfast.testing.suite.collection import TestCollection
 from holdfast.testing.suite.exclusion import TestExclusion
 from holdfast.testing.suite.forking import TestForking
@@ -24,6 +25,7 @@ from holdfast.testing.suite.interruption import TestInterruption
 from holdfast.testing.suite.loss import TestLoss
 from holdfast.testing.suite.on_loss import TestOnLoss
 from holdfast.testing.suite.outage import TestOutage
+from holdfast.testing.suite.records import TestRecords
 from holdfast.testing.suite.reentrancy import TestReentrancy
 from holdfast.testing.suite.release import TestClosing, TestRelease
 from holdfast.testing.suite.renewal import TestRenewal
@@ -34,6 +36,7 @@ from holdfast.testing.suite.world import World, anyio_backend, worlds
 BEHAVIOURS: tuple[type, ...] = (
     TestArguments,
     TestBreaking,
+    TestBuckets,
     TestClosing,
     TestCollection,
     TestDecorators,
@@ -44,6 +47,7 @@ BEHAVIOURS: tuple[type, ...] = (
     TestLoss,
     TestOnLoss,
     TestOutage,
+    TestRecords,
     TestReentrancy,
     TestRelease,
     TestRenewal,
@@ -58,6 +62,7 @@ __all__ = [
     "Combination",
     "TestArguments",
     "TestBreaking",
+    "TestBuckets",
     "TestClosing",
     "TestCollection",
     "TestDecorators",
@@ -68,6 +73,7 @@ __all__ = [
     "TestLoss",
     "TestOnLoss",
     "TestOutage",
+    "TestRecords",
     "TestReentrancy",
     "TestRelease",
     "TestRenewal",

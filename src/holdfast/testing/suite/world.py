@@ -14,7 +14,7 @@ import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -22,6 +22,7 @@ from holdfast import AsyncClient, Capabilities, Client, LockInfo
 from holdfast.testing.suite.backend import BackendUnderTest, Combination, Mode, combinations
 from holdfast.testing.suite.cranks import Crank, Pending, TaskCrank, ThreadCrank
 from holdfast.testing.suite.party import AnyClient, AnyLease, Party
+from holdfast.testing.suite.wires import Asker
 from holdfast.testing.watching import eventually_async
 
 LONG = 10.0
@@ -38,6 +39,7 @@ class World:
         self.prefix = f"suite-{secrets.token_hex(4)}"
         self._clients: list[AnyClient] = []
         self._parties: list[Party] = []
+        self._askers: list[Asker] = []
         self._onlooker: Party | None = None
         self._threads_before = _our_threads()
 
@@ -84,6 +86,20 @@ class World:
         party = Party(name, client, crank)
         self._parties.append(party)
         return party
+
+    def asker(
+        self,
+        family: Literal["records", "buckets"] | None = None,
+        *,
+        mode: Mode | None = None,
+        prefix: str | None = None,
+    ) -> Asker:
+        """Make a wire without a client; skip the test where there is no such ``family``."""
+        if family and not getattr(self.capabilities, family):
+            pytest.skip(f"{self.backend.name} says that it has no {family}")
+        asker = Asker(self.url, prefix or self.prefix, mode or self.mode)
+        self._askers.append(asker)
+        return asker
 
     async def look(self, name: str = "x") -> LockInfo:
         """See who holds ``name`` and who waits, through a client that does neither."""
@@ -132,6 +148,8 @@ class World:
 
     async def close(self) -> None:
         """End everything, and see that nothing is left."""
+        for asker in self._askers:
+            asker.close()
         for party in self._parties:
             party.open_doors()
         for client in self._clients:

@@ -18,9 +18,9 @@ end
 owed = owed - tonumber(string.match(before, '%d+$')) * bucket[PERIOD]
 takes = string.sub(takes, 1, rest)
 if owed > 0 then
-    call('PERSIST', KEYS[1]) -- a first write that a full server allows: so it allows the next ones
+    call('PEXPIRE', KEYS[1], 60000) -- first what a full server allows, so it allows the rest
     store(bucket[AMOUNT], bucket[PERIOD], bucket[BURST])
 else
-    call('DEL', KEYS[1])
+    call('PEXPIRE', KEYS[1], 0) -- which deletes it
 end
 return {mark, 'gave back', 'undone'}

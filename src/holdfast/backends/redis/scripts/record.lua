@@ -6,7 +6,7 @@ local kept = stored and cmsgpack.unpack(stored) or {1, 0, false, false, 0, '', 0
 if kept[1] ~= 1 then
     return {mark, 'format'}
 end
-if held_back > 0 then -- this server may have forgotten it: unknown is not told as absent
+if held_back > 0 and not stored then -- not known is not the same as absent
     return {mark, 'withheld', held_back}
 end
 if kept[SWAPS] == '' or (kept[ENDS] and now >= kept[ENDS] + 60000000) then

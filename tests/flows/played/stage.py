@@ -5,6 +5,8 @@ to each message what the test has planned for it, and the keeper turns whenever 
 its next look. Nothing here suspends, so flows run to their end on one ``send``.
 """
 
+from __future__ import annotations
+
 from collections import deque
 from collections.abc import Callable, Coroutine, Sequence
 from math import inf

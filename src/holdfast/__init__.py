@@ -4,13 +4,19 @@ Locks with leases that renew themselves, fencing tokens and loss that is told; s
 memory, SQLite and servers. ``Client`` is the door; ``holdfast run`` does the same from any shell.
 """
 
+from typing import TYPE_CHECKING
+
 from holdfast.api.client import AsyncClient, Client
 from holdfast.api.default import (
     break_lock,
+    cell,
+    limiter,
     lock,
     locks,
+    once,
     release_all,
     show,
+    singleton,
     try_with_lock,
     with_lock,
 )
@@ -19,6 +25,7 @@ from holdfast.api.lock import AsyncLock, Lock
 from holdfast.errors import (
     BackendUnavailable,
     Conflict,
+    FailedBefore,
     HoldfastError,
     LockBusy,
     LockLost,
@@ -28,34 +35,91 @@ from holdfast.errors import (
 )
 from holdfast.values import Capabilities, Holder, LockInfo, Outcome, Place, Tenure
 
+if TYPE_CHECKING:
+    from holdfast.api.cell import AsyncCell, Cell
+    from holdfast.api.limiter import AsyncLimiter, Limiter
+    from holdfast.api.once import AsyncOnce, Once
+    from holdfast.api.once_run import AsyncOnceRun, OnceRun
+    from holdfast.api.singleton import AsyncSingleton, AsyncTurn, Singleton, Turn
+    from holdfast.flows.limit import Permit
+    from holdfast.flows.swap import Versioned
+
 __version__ = "0.1.0"
 
+# Imported when first looked at: whoever only takes a lock does not pay for them.
+_WHERE = {
+    "AsyncCell": "holdfast.api.cell",
+    "AsyncLimiter": "holdfast.api.limiter",
+    "AsyncOnce": "holdfast.api.once",
+    "AsyncOnceRun": "holdfast.api.once_run",
+    "AsyncSingleton": "holdfast.api.singleton",
+    "AsyncTurn": "holdfast.api.singleton",
+    "Cell": "holdfast.api.cell",
+    "Limiter": "holdfast.api.limiter",
+    "Once": "holdfast.api.once",
+    "OnceRun": "holdfast.api.once_run",
+    "Permit": "holdfast.flows.limit",
+    "Singleton": "holdfast.api.singleton",
+    "Turn": "holdfast.api.singleton",
+    "Versioned": "holdfast.flows.swap",
+}
+
 __all__ = [
+    "AsyncCell",
     "AsyncClient",
     "AsyncLease",
+    "AsyncLimiter",
     "AsyncLock",
+    "AsyncOnce",
+    "AsyncOnceRun",
+    "AsyncSingleton",
+    "AsyncTurn",
     "BackendUnavailable",
     "Capabilities",
+    "Cell",
     "Client",
     "Conflict",
+    "FailedBefore",
     "Holder",
     "HoldfastError",
     "Lease",
+    "Limiter",
     "Lock",
     "LockBusy",
     "LockInfo",
     "LockLost",
     "Misuse",
+    "Once",
+    "OnceRun",
     "Outcome",
+    "Permit",
     "Place",
     "RateLimited",
+    "Singleton",
     "Tenure",
+    "Turn",
     "Unsupported",
+    "Versioned",
     "break_lock",
+    "cell",
+    "limiter",
     "lock",
     "locks",
+    "once",
     "release_all",
     "show",
+    "singleton",
     "try_with_lock",
     "with_lock",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Fetch a public name that nobody has asked for yet."""
+    if name not in _WHERE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    found: object = getattr(import_module(_WHERE[name]), name)
+    globals()[name] = found
+    return found

@@ -9,7 +9,7 @@ from unicodedata import category
 
 from holdfast.durations import Duration, positive, readable, seconds
 from holdfast.errors import Misuse
-from holdfast.values import METADATA_LIMIT, NAME_LIMIT, Capabilities, Json
+from holdfast.values import METADATA_LIMIT, NAME_LIMIT, Capabilities, Json, NameSpace, apart
 
 SHORTEST_LIFE = 0.01
 
@@ -36,6 +36,13 @@ def checked_name(name: object, what: str = "name") -> str:
     if not text.isprintable() and any(category(character) == "Cc" for character in text):
         raise Misuse(f"the {what} {text!r} has control characters in it")
     return text
+
+
+def checked_place(name: object, space: NameSpace) -> str:
+    """Give the name under which the claims on ``name`` are kept in this space."""
+    if space not in ("lock", "once", "singleton"):
+        raise Misuse(f"space must be 'lock', 'once' or 'singleton', not {space!r}")
+    return apart(space, checked_name(name))
 
 
 def checked_ttl(ttl: Duration, *, renew: bool, capabilities: Capabilities) -> float:

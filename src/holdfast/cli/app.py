@@ -23,6 +23,7 @@ from holdfast.errors import HoldfastError
 
 MODULES = {
     "run": "run",
+    "once": "once",
     "acquire": "acquire",
     "renew": "renew",
     "release": "release",

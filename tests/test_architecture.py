@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import holdfast
+from tests.servers.shared import shared_server
 from tests.snapshot import ASYNC_SPELLING, SNAPSHOT, describe, members, signature_of
 
 ROOT = Path(__file__).parent.parent
@@ -27,6 +28,10 @@ SOURCE = [path for path in CODE if path.is_relative_to(ROOT / "src") and path.su
 LONGEST_FILE = 400
 DRAWER_NAMES = {"utils.py", "helpers.py", "common.py", "base.py"}
 HEAVY = {"asyncio", "sqlite3", "click", "rich"}
+
+OF_FAMILIES = re.compile(
+    r"holdfast\.(rules\.(record|bucket|recent)|backends\.\w+\.(famil|records|buckets))"
+)
 
 TWINS = sorted(name for name in holdfast.__all__ if f"Async{name}" in holdfast.__all__)
 # By design the default of this parameter alone differs: a task can be cancelled, a thread cannot.
@@ -71,6 +76,24 @@ def test_importing_holdfast_is_light() -> None:
     loaded = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
     assert "holdfast" in loaded
     assert HEAVY.intersection(loaded) == set()
+
+
+def test_locks_alone_do_without_the_other_families(tmp_path: Path) -> None:
+    """Whoever only takes locks pays for none of the classes of records and buckets."""
+    program = (
+        "import sys, holdfast\n"
+        "for url in ('memory://x', 'sqlite:///locks.db', *sys.argv[1:]):\n"
+        "    with holdfast.Client(url) as client, client.lock('x'):\n"
+        "        assert client.locks()\n"
+        "print(*sys.modules)"
+    )
+    url = shared_server().url(quarantine=0)
+    command = [sys.executable, "-c", program, url]
+    loaded = subprocess.run(
+        command, cwd=tmp_path, check=True, capture_output=True, text=True
+    ).stdout.split()
+    assert "holdfast.backends.redis.requests" in loaded
+    assert [name for name in loaded if OF_FAMILIES.match(name)] == []
 
 
 def test_every_async_class_has_a_sync_twin() -> None:

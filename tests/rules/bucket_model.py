@@ -22,6 +22,9 @@ from holdfast.rules.bucket_messages import (
     Took,
 )
 
+FEW = 20
+"""A take is remembered at least until so many others came after it."""
+
 
 class Use(NamedTuple):
     """Permits that somebody may use from ``ready_at`` on."""
@@ -117,7 +120,7 @@ class Witness:
         known = next((use for use in model.living if use.take_id == request.take_id), None)
         if isinstance(request, GiveBack):
             self._give_back(model, request, known, reply)
-        elif known is not None and after is before:
+        elif known is not None and isinstance(reply, Took) and after is before:
             assert reply == Took(max(0, known.ready_at - now), model.remaining(now))
         else:
             self._take(model, request, now, known, reply)
@@ -130,7 +133,7 @@ class Witness:
         if known is None:
             assert reply == GaveBack("unknown")
         elif reply == GaveBack("unknown"):
-            assert _place(model, known) > 35, "forgotten too early"
+            assert _place(model, known) > FEW, "forgotten too early"
         else:
             assert reply == model.give_back(request.take_id)
 
@@ -138,7 +141,7 @@ class Witness:
         self, model: Model, take: Take, now: int, known: Use | None, reply: BucketReply
     ) -> None:
         if known is not None:
-            assert _place(model, known) > 35, "taken twice"
+            assert _place(model, known) > FEW, "taken twice"
         assert reply == model.take(take, now)
         if isinstance(reply, Took) and len(model.uses) > 1:
             last, this = model.uses[-2:]

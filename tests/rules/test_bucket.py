@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.rules.bucket import OWED_LIMIT, Bucket, step
+from holdfast.rules.bucket import OWED_LIMIT, TAKES_LONGEST, Bucket, step
 from holdfast.rules.bucket_messages import (
     BucketReply,
     BucketRequest,
@@ -82,7 +82,7 @@ def test_numbers_stay_where_servers_count_exactly(history: History) -> None:
         buckets[request.name], reply = step(buckets.get(request.name), request, now)
         after = buckets[request.name]
         assert after is None or 0 < after.owed <= OWED_LIMIT
-        assert after is None or len(after.takes) <= 2048
+        assert after is None or len(after.takes) <= TAKES_LONGEST
         return reply
 
     play(history, ask)

@@ -44,6 +44,10 @@ OWED_LIMIT = 1 << 52
 """Terms, and reservations ahead of time, end here: twice as much is still counted exactly."""
 
 
+TAKES_LONGEST = 1024
+"""Characters of remembered takes: some thirty of them (decision 0014)."""
+
+
 class Bucket(NamedTuple):
     """All that a backend keeps of one bucket: what was ``owed`` at ``at``, and the newest takes.
 
@@ -115,7 +119,7 @@ def _take(bucket: Bucket, take: Take) -> tuple[Bucket, Took | Short]:
     if ready_in > take.wait or after > OWED_LIMIT:
         return bucket, Short(ready_in, _remaining(bucket))
     what = f"{bucket.at + ready_in} {take.permits}"
-    takes, _ = recent.remember(bucket.takes, take.take_id, what)
+    takes, _ = recent.remember(bucket.takes, take.take_id, what, TAKES_LONGEST)
     taken = bucket._replace(owed=after, takes=takes)
     return taken, Took(ready_in, _remaining(taken))
 

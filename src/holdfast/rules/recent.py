@@ -1,13 +1,12 @@
 """The newest ids of a record or bucket, each with what came of it, so that nothing is done twice.
 
-Kept as one text, oldest first: an id, a space, what came of it, a semicolon. It may grow to 2 KiB,
-which are some sixty ids; then the oldest go. A text is searched and written at the speed of the C
-library, and stored as it is (decision 0009). Ids are base64: they contain no space or semicolon.
+Kept as one text, oldest first: an id, a space, what came of it, a semicolon. It may grow to a
+kibibyte or two, some thirty ids each; then the oldest go. A text is searched and written at the
+speed of the C library, and stored as it is (decision 0009). Ids are base64: they contain neither
+a space nor a semicolon.
 """
 
 from __future__ import annotations
-
-LONGEST = 2048
 
 
 def outcome(text: str, one: str) -> str | None:
@@ -21,11 +20,11 @@ def outcome(text: str, one: str) -> str | None:
     return text[start : text.index(";", start)]
 
 
-def remember(text: str, one: str, what: str) -> tuple[str, str]:
+def remember(text: str, one: str, what: str, longest: int) -> tuple[str, str]:
     """Add an id at the end; give the text, and what came of the last that had to go for it."""
     text = f"{text}{one} {what};"
     forgotten = ""
-    while len(text) > LONGEST:
+    while len(text) > longest:
         first, _, text = text.partition(";")
         forgotten = first[first.index(" ") + 1 :]
     return text, forgotten

@@ -48,6 +48,10 @@ REMEMBERED_FOR = 60_000_000
 """How long an absent record still knows its swaps and its fence."""
 
 
+SWAPS_LONGEST = 2048
+"""Characters of remembered swaps: some sixty of them."""
+
+
 class Kept(NamedTuple):
     """All that a backend keeps of one record; a blank one has no ``swaps``, only a floor.
 
@@ -89,7 +93,7 @@ def is_blank(kept: Kept, now: int) -> bool:
 
 def _swapped(kept: Kept, swap: Swap, now: int) -> tuple[Kept, Swapped]:
     version = max(kept.version + 1, now)
-    swaps, forgotten = recent.remember(kept.swaps, swap.swap_id, str(version))
+    swaps, forgotten = recent.remember(kept.swaps, swap.swap_id, str(version), SWAPS_LONGEST)
     ends_at = None if swap.keep is None else now + swap.keep
     if swap.value is None and ends_at is None:
         ends_at = now

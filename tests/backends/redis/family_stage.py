@@ -8,6 +8,7 @@ lives a day longer, because the server's own clock goes on while the test's stan
 from __future__ import annotations
 
 import os
+import re
 from functools import cache
 from hashlib import sha1
 from typing import Any, Self
@@ -34,8 +35,16 @@ SLACK = 60_000
 TOLD = 30
 
 DUMP = """
-local stored = redis.call('GET', KEYS[1])
-return {stored and cmsgpack.unpack(stored), redis.call('PTTL', KEYS[1])}
+local is_record = KEYS[1]:sub(-6) == 'record'
+local read = is_record and {'HGET', KEYS[1], 'kept'} or {'GET', KEYS[1]}
+local stored = redis.call(unpack(read))
+local cells = stored and cmsgpack.unpack(stored)
+if stored and is_record then
+    local value = redis.call('HGET', KEYS[1], 'value')
+    assert(cells[3] == (value ~= false))
+    cells[3] = value
+end
+return {cells, redis.call('PTTL', KEYS[1])}
 """
 
 
@@ -106,7 +115,7 @@ class FamilyStage(Scoped):
         self.steps += 1
         if written:
             self._written_at[request.name] = now
-        self._story.append(f"{now}: {request}\n    -> {expected}")
+        self._story.append(f"{now}: {request!s:.300}\n    -> {expected!s:.300}")
         letter = self.post.letter(request, self.held_back)
         key = self.post.keys.of_family(
             letter.script.name.partition("_")[0], request.space, request.name
@@ -121,7 +130,7 @@ class FamilyStage(Scoped):
             _same("replies", typed(replies.read(request, raw)), typed(expected))
             self._is_the_mark(raw[0], now)
         except Exception as error:
-            error.add_note("\n".join([*self._story[-TOLD:], f"before the last: {before}"]))
+            error.add_note("\n".join([*self._story[-TOLD:], f"before the last: {before!s:.3000}"]))
             raise
         return stored[0], stored[1]
 
@@ -164,7 +173,9 @@ def _clocked(name: str) -> tuple[bytes, bytes]:
     text = script(name).body.decode()
     assert text.count(_ASKS_THE_TIME) == 1
     text = text.replace(_ASKS_THE_TIME, _READS_THE_CLOCK)
-    body = text.replace("after, 'PX', ", f"after, 'PX', {DAY} + ").encode()
+    ends = r"(packed, 'PX'|cmsgpack\.pack\(bucket\), 'PX'|'PEXPIRE', KEYS\[1\]), (?!0)"
+    text = re.sub(ends, rf"\g<0>{DAY} + ", text)
+    body = text.encode()
     return body, sha1(body, usedforsecurity=False).hexdigest().encode()
 
 

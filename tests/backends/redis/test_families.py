@@ -22,7 +22,7 @@ from holdfast.rules.bucket_messages import (
     Terms,
     Took,
 )
-from holdfast.rules.record import KEEP_LIMIT, VALUE_LIMIT
+from holdfast.rules.record import KEEP_LIMIT, SWAPS_LONGEST, VALUE_LIMIT
 from holdfast.rules.record_messages import Entry, Get, Moved, RecordRequest, Swap, Swapped
 from holdfast.testing.watching import eventually
 from tests.backends.redis.differential_wire import Asker
@@ -94,8 +94,9 @@ def test_a_newer_format_is_refused_in_words(
     """Whatever is asked, the answer is to upgrade, and what is stored stays as it is."""
     family = "record" if isinstance(asked, (Get, Swap)) else "bucket"
     key = asker.keys.of_family(family, asked.space, asked.name)
-    pack = "redis.call('SET', KEYS[1], cmsgpack.pack({2, 'who knows'}), 'PX', 60000)"
-    redis_server.ask("EVAL", pack, 1, key)
+    write = "'HSET', KEYS[1], 'kept'" if family == "record" else "'SET', KEYS[1]"
+    pack = f"redis.call({write}, cmsgpack.pack({{2, 'who knows'}}))"
+    redis_server.ask("EVAL", f"{pack} redis.call('PEXPIRE', KEYS[1], 60000)", 1, key)
     before = redis_server.ask("DUMP", key)
     with pytest.raises(BackendUnavailable, match=r"newer holdfast .* upgrade") as failed:
         asker.ask(asked)
@@ -128,6 +129,19 @@ def test_refusals_have_the_same_words_as_the_rules(redis_server: SharedServer) -
         stage.ask_bucket(take._replace(terms=Terms(1, SECOND, most + 1)), START)
         stage.ask_bucket(take._replace(terms=Terms(1, SECOND, most), permits=most), START)
         stage.ask_bucket(take._replace(terms=Terms(1, 1_500_000, 7)), START)
+
+
+def test_what_is_remembered_is_cut_at_the_very_same_place(redis_server: SharedServer) -> None:
+    """A text of just the longest length stays whole; one more character, and the first goes."""
+    full = [*map(swap_id_of, range(59)), "i" * 24]  # 59 times 34 characters, and 42
+    assert SWAPS_LONGEST == 59 * 34 + 42
+    with FamilyStage(redis_server) as stage:
+        seen = 0
+        for number, swap_id in enumerate([*full, "one more"]):
+            stage.ask_record(Swap("cell", "x", swap_id, b"x", seen), START + number)
+            seen = START + number
+            again = stage.ask_record(Swap("cell", "x", full[0], b"x", 0), START + number)
+            assert isinstance(again, Moved if swap_id == "one more" else Swapped)
 
 
 def test_a_server_that_came_back_empty_does_not_use_a_version_again() -> None:

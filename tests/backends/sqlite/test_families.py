@@ -26,6 +26,7 @@ from holdfast.rules.record_messages import Entry, Get, Moved, Swap, Swapped
 from holdfast.runtimes.step import run
 from holdfast.settings import address
 from holdfast.testing.suite.wires import fresh_id
+from holdfast.testing.watching import eventually
 from holdfast.values import Holder
 
 HOUR = 3_600_000_000
@@ -149,6 +150,36 @@ def test_tables_do_not_grow_with_what_has_ended(file: File, table: str) -> None:
         file.ask(TAKE._replace(name=f"later {number}"))
     names = {name for (name,) in file.sql(f"SELECT name FROM {table}")}  # noqa: S608 - constants
     assert names == {"0", *(f"later {number}" for number in range(40))}
+
+
+@pytest.mark.parametrize("table", ["records", "buckets"])
+def test_what_has_ended_goes_though_nobody_writes_any_more(file: File, table: str) -> None:
+    """Whoever uses the file for something else takes it along, once an hour."""
+    file.ask(SWAP._replace(keep=HOUR))
+    file.ask(TAKE)
+    file.sql(f"UPDATE {table} SET forget_at = 1")  # noqa: S608 - constants
+    with holdfast.Client(f"sqlite:///{file.path}") as client, client.lock("x"):
+        eventually(lambda: file.sql(f"SELECT * FROM {table}") == [], 5.0, "an empty table")  # noqa: S608
+
+
+def test_a_swap_is_on_the_disk_before_it_is_answered(file: File) -> None:
+    """A power cut must not take back a result; for leases and permits nobody waits for the disk."""
+    file.ask(GET)
+    store = file.wire._store  # type: ignore[attr-defined]
+    said: list[str] = []
+    store._connection.set_trace_callback(said.append)
+    file.ask(SWAP)
+    assert [one for one in said if one.startswith(("PRAGMA", "BEGIN", "COMMIT"))] == [
+        "PRAGMA synchronous = FULL",
+        "BEGIN IMMEDIATE",
+        "COMMIT",
+        "PRAGMA synchronous = NORMAL",
+    ]
+    said.clear()
+    file.ask(TAKE)
+    file.ask(GET)
+    assert not [one for one in said if one.startswith("PRAGMA")]
+    assert store._connection.execute("PRAGMA synchronous").fetchone() == (1,)
 
 
 def test_an_empty_bucket_has_no_row(file: File) -> None:

@@ -69,8 +69,13 @@ def answer(
         terms, owed, at, takes = after
         row = (FORMAT, *terms, owed, at, takes, after.empty_at)
         connection.execute(_STORE, (*row, *place))
-        connection.execute(_FORGET, (now, FORGOTTEN_AT_ONCE))
+        forget(connection, now, FORGOTTEN_AT_ONCE)
     return reply
+
+
+def forget(connection: sqlite3.Connection, now: int, most: int) -> None:
+    """Delete a few of those in which nothing is owed any more."""
+    connection.execute(_FORGET, (now, most))
 
 
 def _loaded(connection: sqlite3.Connection, place: tuple[str, str, str]) -> Bucket | None:

@@ -9,20 +9,24 @@ from __future__ import annotations
 import sqlite3
 import time
 
-from holdfast.backends.sqlite import buckets, faults, records
+from holdfast.backends.sqlite import buckets, faults, records, schema
+from holdfast.backends.sqlite.need import LASTING, READING, WRITING, Need
 from holdfast.rules.bucket_messages import BucketReply, BucketRequest
 from holdfast.rules.messages import Request
 from holdfast.rules.record_messages import Get, RecordReply, RecordRequest, Swap
 
 VERSION = 1
 
-_FIND = "SELECT value FROM meta WHERE key = 'families'"
+TIDIED_AT_ONCE = 500
+
 _NOTE = "INSERT INTO meta VALUES ('families', ?)"
 
 
-def only_reads(request: Request) -> bool:
-    """Whether it can be answered without writing."""
-    return isinstance(request, Get)
+def need_of(request: Request) -> Need:
+    """Say what it takes to answer: a swap must outlive a power cut, what was taken need not."""
+    if isinstance(request, Swap):
+        return LASTING
+    return READING if isinstance(request, Get) else WRITING
 
 
 def answer(
@@ -41,10 +45,25 @@ def answer(
 
 def is_set_up(connection: sqlite3.Connection) -> bool:
     """Whether the tables are there; those of a newer holdfast are refused."""
-    found = connection.execute(_FIND).fetchone()
+    found = connection.execute(schema.FAMILIES).fetchone()
     if found is not None and found[0] != VERSION:
         raise faults.newer_families(found[0], VERSION)
     return found is not None
+
+
+def tidy(connection: sqlite3.Connection, version: object) -> None:
+    """Forget what has ended though nobody writes any more; what is newer is not ours to touch."""
+    if version != VERSION:
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        now = time.time_ns() // 1000
+        records.forget(connection, now, TIDIED_AT_ONCE)
+        buckets.forget(connection, now, TIDIED_AT_ONCE)
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
 
 
 def set_up(connection: sqlite3.Connection) -> None:

@@ -69,7 +69,7 @@ def answer(
         ends_at = after.ends_at
         forget_at = None if ends_at is None else ends_at + REMEMBERED_FOR
         connection.execute(_STORE, (FORMAT, *after, forget_at, *place))
-        _forget(connection, now)
+        forget(connection, now, FORGOTTEN_AT_ONCE)
     return reply
 
 
@@ -88,9 +88,9 @@ def _loaded(connection: sqlite3.Connection, place: tuple[str, str, str]) -> Kept
     return Kept(*row[1:])
 
 
-def _forget(connection: sqlite3.Connection, now: int) -> None:
+def forget(connection: sqlite3.Connection, now: int, most: int) -> None:
     """Delete a few, but remember how high their versions were: new records start above that."""
-    rows = connection.execute(_FORGOTTEN, (now, FORGOTTEN_AT_ONCE)).fetchall()
+    rows = connection.execute(_FORGOTTEN, (now, most)).fetchall()
     if rows:
         connection.execute(_RAISE_FLOOR, (max(version for _, version in rows),))
         connection.executemany(_DELETE, [(rowid,) for rowid, _ in rows])

@@ -29,6 +29,9 @@ CREATE TABLE IF NOT EXISTS names (
 );
 """
 
+WAIT_FOR_DISK = "PRAGMA synchronous = FULL"
+DO_NOT_WAIT = "PRAGMA synchronous = NORMAL"
+
 LOAD = f"SELECT {COLUMNS} FROM names WHERE prefix = ? AND name = ?"  # noqa: S608 - constants
 UPDATE = (
     "UPDATE names SET version = ?, format = ?, kind = ?, capacity = ?, last_token = ?, grants = ?,"
@@ -51,6 +54,7 @@ SLICE = (
 DELETE_IDLE = (
     "DELETE FROM names WHERE rowid = ? AND touched_at < ? AND grants = '[]' AND queue = '[]'"
 )
+FAMILIES = "SELECT value FROM meta WHERE key = 'families'"
 RAISE_FLOOR = (
     "INSERT INTO meta VALUES ('floor', ?)"
     " ON CONFLICT DO UPDATE SET value = max(value, excluded.value)"
@@ -61,7 +65,7 @@ def set_up(connection: sqlite3.Connection, boot_id: str, now: float) -> None:
     """Make the connection ready: journal, tables, version, and an end to what a reboot ended."""
     connection.execute("PRAGMA journal_mode = WAL")
     # What a power cut can take back are leases, and it ends those anyway; the file stays whole.
-    connection.execute("PRAGMA synchronous = NORMAL")
+    connection.execute(DO_NOT_WAIT)
     known = _meta(connection)
     if known.get("schema") == SCHEMA_VERSION and known.get("boot") == boot_id:
         return

@@ -17,6 +17,7 @@ from holdfast.backends.sqlite.batch import Batch, Memory, alone
 from holdfast.backends.sqlite.gate import gate
 from holdfast.backends.sqlite.host import boot_id
 from holdfast.backends.sqlite.living import Living
+from holdfast.backends.sqlite.need import READING, WRITING, Need
 from holdfast.backends.sqlite.sweep import Sweep
 from holdfast.errors import BackendUnavailable
 from holdfast.observe.hub import complain
@@ -62,8 +63,8 @@ class Store:
     def carry_out(self, requests: Sequence[Request], deadline: float) -> list[Reply]:
         """Answer ``requests`` in one transaction, or raise ``BackendUnavailable``."""
         started_at = clock.now()
-        reads_only = all(map(_only_reads, requests))
-        work = self._read if reads_only else self._write
+        need = max(map(_need_of, requests), default=READING)
+        work = (self._read, self._write, self._write_to_last)[need]
         pause = SHORTEST_PAUSE
         while True:
             try:
@@ -154,6 +155,16 @@ class Store:
             raise
         return replies, batch.notices
 
+    def _write_to_last(
+        self, connection: sqlite3.Connection, requests: Sequence[Request]
+    ) -> tuple[list[Reply], Sequence[Notice]]:
+        """Write what a power cut must not take back: the commit waits for the disk."""
+        connection.execute(schema.WAIT_FOR_DISK)
+        try:
+            return self._write(connection, requests)
+        finally:
+            connection.execute(schema.DO_NOT_WAIT)
+
     def _read(
         self, connection: sqlite3.Connection, requests: Sequence[Request]
     ) -> tuple[list[Reply], Sequence[Notice]]:
@@ -161,14 +172,14 @@ class Store:
         return [batch.answer(request) for request in requests], []
 
 
-def _only_reads(request: Request) -> bool:
+def _need_of(request: Request) -> Need:
     if isinstance(request, CLAIM_REQUESTS):
-        return isinstance(request, Look)
+        return READING if isinstance(request, Look) else WRITING
     if isinstance(request, ListNames):
-        return True
-    from holdfast.backends.sqlite.families import only_reads  # locks alone do without
+        return READING
+    from holdfast.backends.sqlite.families import need_of  # locks alone do without
 
-    return only_reads(request)
+    return need_of(request)
 
 
 def _identity(path: Path) -> Identity | None:

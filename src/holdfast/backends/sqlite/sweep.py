@@ -2,6 +2,7 @@
 
 The table has no index for this, because every take and give-back would pay for it. Instead a slice
 of it is looked at now and then, so that no transaction is ever held up by the size of the file.
+At the end of each round go the records and buckets that have ended and that nobody took along.
 """
 
 from __future__ import annotations
@@ -41,6 +42,11 @@ class Sweep:
             self._after = rows[-1][0]
             return
         self._after, self.due_at = 0, now + ROUND_EVERY
+        found = connection.execute(schema.FAMILIES).fetchone()
+        if found:
+            from holdfast.backends.sqlite import families  # locks alone do without
+
+            families.tidy(connection, found[0])
         if self._inboxes.is_dir():
             inbox.sweep(self._inboxes, time.time() - PIPE_KEPT_FOR)
 

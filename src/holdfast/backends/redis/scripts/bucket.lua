@@ -12,10 +12,3 @@ if bucket then
     owed = math.max(0, bucket[OWED] - math.max(0, now - bucket[AT]) * bucket[AMOUNT])
     takes = owed > 0 and bucket[TAKES] or ''
 end
-
--- Write it, until it is empty; in a quarantine until that is over, so that it is known as used.
-local function store(amount, period, burst)
-    local lives = math.max(math.ceil(owed / amount), held_back)
-    local after = cmsgpack.pack({1, amount, period, burst, owed, now, takes})
-    call('SET', KEYS[1], after, 'PX', math.ceil(lives / 1000) + 1)
-end

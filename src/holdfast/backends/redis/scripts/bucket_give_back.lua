@@ -16,11 +16,12 @@ if string.sub(takes, rest + 1) ~= entry or (rest > 0 and string.byte(takes, rest
     return {mark, 'gave back', 'kept'}
 end
 owed = owed - tonumber(string.match(before, '%d+$')) * bucket[PERIOD]
-takes = string.sub(takes, 1, rest)
-if owed > 0 then
-    call('PEXPIRE', KEYS[1], 60000) -- first what a full server allows, so it allows the rest
-    store(bucket[AMOUNT], bucket[PERIOD], bucket[BURST])
-else
+if owed <= 0 then
     call('PEXPIRE', KEYS[1], 0) -- which deletes it
+    return {mark, 'gave back', 'undone'}
 end
+local lives = math.max(math.ceil(owed / bucket[AMOUNT]), held_back)
+call('PEXPIRE', KEYS[1], math.ceil(lives / 1000) + 1) -- allowed when full, and then so is the rest
+bucket[OWED], bucket[AT], bucket[TAKES] = owed, now, string.sub(takes, 1, rest)
+call('SET', KEYS[1], cmsgpack.pack(bucket), 'PX', math.ceil(lives / 1000) + 1)
 return {mark, 'gave back', 'undone'}

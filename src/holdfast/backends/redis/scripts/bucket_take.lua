@@ -3,19 +3,14 @@
 
 local id, permits, amount = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
 local period, burst, wait = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
-local room = burst * period
-
-local function words(one, two, three)
-    local text = '%.0f permits per %g s and a burst of %.0f'
-    return string.format(text, one, two / 1000000, three)
-end
+local terms, room = '%.0f permits per %g s and a burst of %.0f', burst * period
 
 --@ recent
 --@ bucket
 
 if math.min(amount, period, burst) < 1 or math.max(room, amount) > 4503599627370496 then
-    local why = words(amount, period, burst) .. ': too little or too much to count'
-    return {mark, 'refused', 'terms', why}
+    local asked = string.format(terms, amount, period / 1000000, burst)
+    return {mark, 'refused', 'terms', asked .. ': too little or too much to count'}
 end
 if permits < 1 or permits > burst then
     local why = string.format('%.0f of %.0f can never be had at once', permits, burst)
@@ -28,35 +23,30 @@ if owed == 0 then
     owed = not bucket and held_back > 0 and room or 0 -- what is not known counts as spent
 elseif bucket[AMOUNT] ~= amount or bucket[PERIOD] ~= period or bucket[BURST] ~= burst then
     if ARGV[8] ~= '1' then
-        local why = 'it is in use with ' .. words(bucket[AMOUNT], bucket[PERIOD], bucket[BURST])
-        return {mark, 'refused', 'terms', why}
+        local used = string.format(terms, bucket[AMOUNT], bucket[PERIOD] / 1000000, bucket[BURST])
+        return {mark, 'refused', 'terms', 'it is in use with ' .. used}
     end
     changed = true
     owed = math.min(math.ceil(owed / bucket[PERIOD]) * period, 4503599627370496)
 end
 
-local function remaining()
-    return math.floor(math.max(0, room - owed) / period)
-end
-
-local before = outcome(takes, id)
+local before, after, what, ready_in = outcome(takes, id), owed + permits * period, 'took', 0
 if before then -- asked again: nobody waits longer than the last in line
     local ready_at = tonumber(string.match(before, '^%d+'))
-    local ready_in = math.min(ready_at - now, math.ceil(math.max(0, owed - room) / amount))
-    if changed then
-        store(amount, period, burst)
+    ready_in = math.min(ready_at - now, math.ceil(math.max(0, owed - room) / amount))
+    ready_in = math.max(0, ready_in)
+else
+    ready_in = math.ceil(math.max(0, after - room) / amount)
+    if ready_in > wait or after > 4503599627370496 then
+        what = 'short'
+    else
+        owed, changed = after, true
+        takes = remember(takes, id, string.format('%.0f %.0f', now + ready_in, permits), 1024)
     end
-    return {mark, 'took', math.max(0, ready_in), remaining()}
 end
-local after = owed + permits * period
-local ready_in = math.ceil(math.max(0, after - room) / amount)
-if ready_in > wait or after > 4503599627370496 then
-    if changed then
-        store(amount, period, burst)
-    end
-    return {mark, 'short', ready_in, remaining()}
+if changed then -- kept until it is empty; in a quarantine until that is over: it is known now
+    local lives = math.max(math.ceil(owed / amount), held_back)
+    local packed = cmsgpack.pack({1, amount, period, burst, owed, now, takes})
+    call('SET', KEYS[1], packed, 'PX', math.ceil(lives / 1000) + 1)
 end
-owed = after
-takes = remember(takes, id, string.format('%.0f %.0f', now + ready_in, permits))
-store(amount, period, burst)
-return {mark, 'took', ready_in, remaining()}
+return {mark, what, ready_in, math.floor(math.max(0, room - owed) / period)}

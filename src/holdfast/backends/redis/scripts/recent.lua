@@ -13,10 +13,10 @@ local function outcome(text, id)
 end
 
 -- Add an id at the end; give the text, and what came of the last that had to go for it.
-local function remember(text, id, what)
+local function remember(text, id, what, longest)
     local forgotten
     text = text .. id .. ' ' .. what .. ';'
-    while #text > 2048 do
+    while #text > longest do
         local cut = string.find(text, ';', 1, true)
         forgotten = string.sub(text, string.find(text, ' ', 1, true) + 1, cut - 1)
         text = string.sub(text, cut + 1)

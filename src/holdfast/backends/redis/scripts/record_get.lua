@@ -3,4 +3,4 @@
 
 --@ record
 
-return {mark, 'entry', entry}
+return {mark, 'entry', entry()}

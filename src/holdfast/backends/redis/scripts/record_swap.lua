@@ -1,5 +1,5 @@
 --@ one key
--- Put a value in the place of the version that was seen, or delete it. Counterpart: rules/record.py.
+-- Put a value in the place of the version that was seen, or delete it: rules/record.py.
 
 local id, if_version, keep = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
 local fence, value = tonumber(ARGV[5]), ARGV[6] == '1' and ARGV[7]
@@ -21,25 +21,28 @@ if done then
 end
 local certain = kept[SWAPS] ~= '' and if_version >= kept[DROPPED] and 1 or 0
 if fence > 0 and fence < kept[FENCE] then
-    return {mark, 'moved', 'fence', certain, entry}
+    return {mark, 'moved', 'fence', certain, entry()}
 end
 if if_version ~= version then
-    return {mark, 'moved', 'version', certain, entry}
+    return {mark, 'moved', 'version', certain, entry()}
 end
 
-if not value then
-    call('PEXPIRE', KEYS[1], 60000) -- first what a full server allows, so it allows the rest
-end
 version = math.max(kept[VERSION] + 1, now)
-local swaps, forgotten = remember(kept[SWAPS], id, string.format('%.0f', version))
+local swaps, forgotten = remember(kept[SWAPS], id, string.format('%.0f', version), 2048)
 local ends = keep and now + keep or not value and now
 local after = cmsgpack.pack({
-    1, version, value, ends, math.max(kept[FENCE], fence), swaps,
+    1, version, value and true, ends, math.max(kept[FENCE], fence), swaps,
     forgotten and tonumber(forgotten) or kept[DROPPED]
 })
-if ends then
-    call('SET', KEYS[1], after, 'PX', math.ceil((ends - now) / 1000) + 60000)
+if value then
+    call('HSET', KEYS[1], 'kept', after, 'value', value)
 else
-    call('SET', KEYS[1], after)
+    call('HDEL', KEYS[1], 'value') -- first what a full server allows, so it allows the rest
+    call('HSET', KEYS[1], 'kept', after)
+end
+if ends then
+    call('PEXPIRE', KEYS[1], math.ceil((ends - now) / 1000) + 60000)
+elseif stored then
+    call('PERSIST', KEYS[1])
 end
 return {mark, 'swapped', version, now}

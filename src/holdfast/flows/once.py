@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from holdfast.errors import Conflict, FailedBefore, Misuse
 from holdfast.flows.content import DIGEST_SIZE, packed, unpacked, unreadable
 from holdfast.flows.session import Session
-from holdfast.flows.swap import Fencing, look, overtaken, replace
+from holdfast.flows.swap import BEGUN_FOR, Fencing, look, overtaken, replace
 from holdfast.observe import events
 from holdfast.rules.record_messages import Moved, Swapped
 from holdfast.values import apart, called, printable
@@ -25,9 +25,6 @@ from holdfast.values import apart, called, printable
 RESULT, FAILURE = b"r", b"e"
 
 NO_PAYLOAD = bytes(DIGEST_SIZE)
-
-BEGUN_FOR = 24 * 3600 * 1_000_000
-"""How long it is remembered who began: a worker may sleep for that long and still be refused."""
 
 TEXT_LIMIT = 4096
 

@@ -13,15 +13,12 @@ from typing import NamedTuple
 from holdfast.errors import BackendUnavailable
 from holdfast.flows.content import unreadable
 from holdfast.flows.session import Session
-from holdfast.flows.swap import Fencing, look, overtaken, replace
+from holdfast.flows.swap import BEGUN_FOR, Fencing, look, overtaken, replace
 from holdfast.rules.record_messages import Entry, Swapped
 from holdfast.rules.slot import Slot, slot_at
 from holdfast.values import apart, called
 
 FORM = b"1"
-
-BEGUN_FOR = 24 * 3600 * 1_000_000
-"""How long it is remembered who began: a run may sleep for that long and still be refused."""
 
 ROUNDS = 5
 

@@ -25,6 +25,11 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.002, 0.1
 """How long ``update`` pauses after losing to somebody else: swaps are short, so pauses are too."""
 
 
+BEGUN_FOR = 3600 * 1_000_000
+"""How long ``once`` and ``singleton`` remember who began: whoever began before and slept for that
+long between its last look at its lease and its write is still refused. Longer would be litter."""
+
+
 class Versioned(NamedTuple):
     """A value and its version. Where there is none they are ``None`` and 0."""
 

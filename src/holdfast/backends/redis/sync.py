@@ -18,7 +18,7 @@ from holdfast.backends.redis.replies import read_quick
 from holdfast.backends.redis.requests import Letter, command
 from holdfast.backends.redis.target import Where
 from holdfast.errors import BackendUnavailable
-from holdfast.rules.messages import Claim, ListNames, NameRequest, Release, Reply, Request
+from holdfast.rules.messages import ListNames, NameRequest, Reply, Request
 
 IDLE_FOR = 10.0
 """A connection that nobody needed for so long is closed, down to the last one."""
@@ -45,8 +45,9 @@ class SyncWire:
 
     async def ask(self, request: Request, deadline: float) -> Reply:
         """Carry out one request."""
-        if self._fixed and isinstance(request, (Claim, Release)):
-            data = self._quick(request)
+        if isinstance(request, ListNames):
+            return self._list(request, deadline)
+        if self._fixed and (data := self._quick(request)) is not None:
             now = clock.now()
             link = self._borrow(self._office.target.seeds[0], now, deadline)
             try:
@@ -64,8 +65,6 @@ class SyncWire:
                 return _or_raise(done[0])
             again = [(letter, done.where or link.where, done.before)]
             return _or_raise(self._deliver(again, 1, deadline)[0])
-        if isinstance(request, ListNames):
-            return self._list(request, deadline)
         return _or_raise(self._carry_out([request], deadline)[0])
 
     async def ask_all(

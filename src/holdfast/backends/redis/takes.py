@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from holdfast.backends.redis.family_requests import EXACT
 from holdfast.backends.redis.keys import REMEMBERED, KeyRing, packed
 from holdfast.backends.redis.scripts import script
 from holdfast.rules.bucket_messages import Short, Take, Terms, Took
@@ -53,7 +54,7 @@ class Takes:
     def _about(self, permits: int, terms: Terms, wait: int, *, adopt: bool) -> bytes:
         if len(self._terms) >= REMEMBERED:
             self._terms.clear()
-        words = (permits, *terms, wait, int(adopt))
+        words = (permits, *terms, min(wait, EXACT), int(adopt))
         about = b"".join(packed(b"%d" % word) for word in words)
         self._terms[permits, terms, wait, adopt] = about
         return about

@@ -9,7 +9,7 @@ CODE := $(wildcard src tests benchmarks examples conftest.py)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-debian check format-check lint types contracts bench bench-redis bench-checker sim soak format clean
+.PHONY: help demo test test-debian check format-check lint types contracts bench bench-redis bench-limits bench-checker sim soak format clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -65,6 +65,9 @@ bench: $(INSTALLED) ## measure, as ratios against peers in the same run
 
 bench-redis: $(INSTALLED) ## the same on Redis, against the bare wire and its peers
 	$(BIN)/python -m benchmarks.redis.run
+
+bench-limits: $(INSTALLED) ## rate limits on Redis, against the library `limits`
+	$(BIN)/python -m benchmarks.redis.run --only limited
 
 bench-checker: $(INSTALLED) ## how fast histories are judged: a million operations
 	$(BIN)/python -m benchmarks.checker

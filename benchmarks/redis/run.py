@@ -16,7 +16,16 @@ from pathlib import Path
 
 from benchmarks import figures
 from benchmarks.figures import Figure
-from benchmarks.redis import async_cycle, blocked, crowded, hand_over, kept, peers, sync_cycle
+from benchmarks.redis import (
+    async_cycle,
+    blocked,
+    crowded,
+    hand_over,
+    kept,
+    limited,
+    peers,
+    sync_cycle,
+)
 from benchmarks.redis.scale import FULL, QUICK, Scale
 from tests.servers.binaries import chosen
 
@@ -27,6 +36,7 @@ WORKLOADS: dict[str, Callable[[Scale], list[Figure]]] = {
     "blocked": blocked.measure,
     "kept": kept.measure,
     "crowded": crowded.measure,
+    "limited": limited.measure,
 }
 
 STDOUT = Path("/dev/stdout")

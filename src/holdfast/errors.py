@@ -6,6 +6,7 @@
     ├── BackendUnavailable  the backend did not answer     (also ConnectionError)
     ├── Unsupported         this backend cannot do it: choose one that can
     ├── Conflict            somebody else moved on: read again and decide
+    ├── FailedBefore        this once key stands for a failure: forget it, or use another key
     ├── RateLimited         over the limit: wait retry_after seconds
     └── Misuse              a bug or a bad argument: fix the call
 
@@ -71,9 +72,24 @@ class Unsupported(HoldfastError):
 
 
 class Conflict(HoldfastError):
-    """What the call relied on has changed meanwhile: look again and decide anew."""
+    """What the call relied on has changed meanwhile: look again and decide anew.
+
+    ``version`` is the one that a cell has now; 0 where it has none, or where it is not about one.
+    """
 
     name: str = ""
+    version: int = 0
+
+
+class FailedBefore(HoldfastError):
+    """The work behind this once key failed, and ``store_errors`` had the failure kept.
+
+    The first error itself is not brought back to life: ``kind`` and ``text`` say what it was.
+    """
+
+    name: str = ""
+    kind: str = ""
+    text: str = ""
 
 
 class RateLimited(HoldfastError):
@@ -84,7 +100,17 @@ class RateLimited(HoldfastError):
 
 
 class Misuse(HoldfastError):
-    """A call that can never be right: the message says what to write instead."""
+    """A call that can never be right: the message says what to write instead.
+
+    ``result`` is what a function returned whose work was done under a once key, if that is what
+    cannot be stored: it is not lost.
+    """
+
+    result: object = None
+
+    def __reduce__(self) -> tuple[object, ...]:
+        fields = {name: value for name, value in vars(self).items() if name != "result"}
+        return _rebuilt, (type(self), self.message, fields)  # the result may be anything at all
 
 
 def _rebuilt(kind: type[HoldfastError], message: str, fields: dict[str, object]) -> HoldfastError:

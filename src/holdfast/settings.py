@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.errors import Misuse
+from holdfast.values import origin, printable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,14 +27,18 @@ class Address(NamedTuple):
     given: bool
     client: object = None  # a client of another library, whose settings are read
 
-    def command(self, name: str) -> str:
-        """Give the command that shows ``name`` here; in memory only Python can look."""
+    def command(self, claimed: str) -> str:
+        """Give the command that shows a name here; in memory only Python can look."""
+        space, name = origin(claimed)
+        name = printable(name)
         if self.scheme in {"memory", "sandbox"}:
-            return f"client.show({name!r})"
+            among = "" if space == "lock" else f", space={space!r}"
+            return f"client.show({name!r}{among})"
         import shlex  # only to tell a person
 
+        among = "" if space == "lock" else f" --space {space}"
         where = f" --url {shlex.quote(self.shown)}" if self.given else ""
-        return f"holdfast show {shlex.quote(name)}{where}"
+        return f"holdfast show {shlex.quote(name)}{among}{where}"
 
     def __repr__(self) -> str:
         return f"<Address {self.shown}>"

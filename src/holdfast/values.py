@@ -18,6 +18,9 @@ Kind: TypeAlias = Literal["lock", "rwlock", "semaphore", "lead"]
 Space: TypeAlias = Literal["cell", "once", "singleton", "limiter"]
 """Whose names these are: each of them has names of its own, apart from those of locks."""
 
+NameSpace: TypeAlias = Literal["lock", "once", "singleton"]
+"""Whose names can be held: locks of every kind share one space, ``once`` and ``singleton`` not."""
+
 KINDS: tuple[Kind, ...] = ("lock", "rwlock", "semaphore", "lead")
 
 OnLoss: TypeAlias = Literal["raise", "stop", "flag"]
@@ -34,6 +37,9 @@ READERS = 1_000_000
 
 It must be the same for everyone who uses a name, so it is a constant, and never the real limit.
 """
+
+APART = "\x1f"
+"""What a claim's name begins with in another space than that of locks: no user's name has it."""
 
 
 class Holder(NamedTuple):
@@ -104,6 +110,7 @@ class LockInfo(NamedTuple):
     token: int
     holders: tuple[Tenure, ...]
     queue: tuple[Place, ...]
+    space: NameSpace = "lock"
 
     @property
     def held(self) -> bool:
@@ -130,6 +137,7 @@ class LockInfo(NamedTuple):
         expires_in = self.expires_in
         return {
             "name": self.name,
+            "space": self.space,
             "kind": self.kind,
             "token": self.token,
             "holder": str(self.holder) if self.holder else None,
@@ -173,6 +181,26 @@ class Outcome(NamedTuple, Generic[T]):
 def printable(text: str) -> str:
     """Escape what a terminal would obey: labels, hosts and metadata are untrusted text."""
     return text if text.isprintable() else "".join(map(_escaped, text))
+
+
+def apart(space: NameSpace, name: str) -> str:
+    """Give the name under which a claim on ``name`` is kept; that of a lock is the name itself."""
+    return name if space == "lock" else f"{APART}{space}:{name}"
+
+
+def origin(claimed: str) -> tuple[NameSpace, str]:
+    """Undo ``apart``: give the space and the name in it."""
+    if not claimed.startswith(APART):
+        return "lock", claimed
+    space, _, name = claimed[1:].partition(":")
+    return ("once" if space == "once" else "singleton"), name
+
+
+def called(claimed: str) -> str:
+    """Write a claim's name for a person: ``'orders:42'``, or ``once('orders:42')``."""
+    space, name = origin(claimed)
+    quoted = repr(printable(name))
+    return quoted if space == "lock" else f"{space}({quoted})"
 
 
 def loaded(metadata: str) -> dict[str, Json] | None:

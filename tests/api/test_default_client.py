@@ -14,6 +14,7 @@ import holdfast
 from holdfast import Client
 
 SHORTCUTS = ["break_lock", "lock", "locks", "release_all", "show", "try_with_lock", "with_lock"]
+SHORTCUTS += ["cell", "limiter", "once", "singleton"]
 
 HEAVY = {"asyncio", "sqlite3", "click", "rich", "logging", "dataclasses", "json", "inspect"}
 

@@ -11,6 +11,7 @@ from holdfast import (
     BackendUnavailable,
     Client,
     Conflict,
+    FailedBefore,
     Holder,
     HoldfastError,
     LockBusy,
@@ -29,7 +30,8 @@ EXAMPLES = [
     LockLost("lost", name="n", token=7, reason="its deadline passed"),
     BackendUnavailable("away", backend="redis", outcome="unknown", transient=False),
     Unsupported("cannot"),
-    Conflict("moved on", name="n"),
+    Conflict("moved on", name="n", version=7),
+    FailedBefore("failed", name="n", kind="ValueError", text="no such order"),
     RateLimited("slow down", name="n", retry_after=0.5),
     Misuse("wrong"),
 ]

@@ -10,7 +10,7 @@ import pytest
 
 from tests.cli.shell import PROGRAM, Shell, until
 
-LOCK = {"name", "kind", "token", "holder", "expires_in", "waiters", "holders", "queue"}
+LOCK = {"name", "space", "kind", "token", "holder", "expires_in", "waiters", "holders", "queue"}
 HOLDER = {
     *("holder", "client", "host", "pid", "label", "token", "weight", "since", "expires_in"),
     *("metadata", "slots", "broken", "detached"),

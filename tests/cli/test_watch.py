@@ -12,7 +12,7 @@ from holdfast.errors import BackendUnavailable
 from tests.cli.shell import Shell, lines, until
 
 CHANGE = {
-    *("at", "event", "name", "token", "holder", "client", "host", "pid", "label"),
+    *("at", "event", "name", "space", "token", "holder", "client", "host", "pid", "label"),
     *("reason", "waiters"),
 }
 

@@ -45,6 +45,11 @@ class Program:
         except queue.Empty:
             raise AssertionError(f"no word from the program within {within:g} s") from None
 
+    def heard(self) -> list[dict[str, Any]]:
+        """Give all that it said before its end; it must have ended."""
+        self._reader.join()
+        return [self._reports.get() for _ in range(self._reports.qsize())]
+
     def say(self, line: str = "go") -> None:
         """Write a line to it."""
         assert self._process.stdin is not None

@@ -11,18 +11,32 @@ from typing import TYPE_CHECKING, assert_type
 
 import holdfast
 from holdfast import (
+    AsyncCell,
     AsyncClient,
     AsyncLease,
+    AsyncLimiter,
     AsyncLock,
+    AsyncOnce,
+    AsyncOnceRun,
+    AsyncSingleton,
+    AsyncTurn,
     Capabilities,
+    Cell,
     Client,
     Holder,
     Lease,
+    Limiter,
     Lock,
     LockInfo,
+    Once,
+    OnceRun,
     Outcome,
+    Permit,
     Place,
+    Singleton,
     Tenure,
+    Turn,
+    Versioned,
 )
 from holdfast.values import Json, Kind
 
@@ -187,6 +201,64 @@ async def async_looking(client: AsyncClient) -> None:
     assert_type(await client.break_lock("n", token=1), Tenure)
 
 
+def keeping(client: Client, lease: Lease) -> None:
+    """See what cells, once keys, limiters and singletons give."""
+    cell = client.cell("c", expire="1h")
+    assert_type(cell, Cell)
+    assert_type(cell.get(), Versioned)
+    assert_type(cell.get().version, int)
+    assert_type(cell.swap({"a": [1]}, 0, under=lease), int)
+    assert_type(cell.update(lambda value: value + 1, wait=None, expire=5), Versioned)
+    assert_type(cell.delete(if_version=5), bool)
+    limiter = client.limiter("l", "10/s", burst=5, wait=1, adopt=True)
+    assert_type(limiter, Limiter)
+    assert_type(limiter.acquire(2, wait="1s"), Permit)
+    assert_type(limiter.try_acquire().retry_after, float)
+    assert_type(limiter(work)(), int)
+    once = client.once("k", keep=None, payload={"a": 1}, store_errors=True)
+    assert_type(once, Once)
+    assert_type(once.run(work), int)
+    assert_type(once(work)(), int)
+    assert_type(once.forget(), bool)
+    with once as visit:
+        assert_type(visit, OnceRun)
+        assert_type(visit.lease, Lease | None)
+        visit.store(b"bytes")
+    singleton = client.singleton("s", per="5m", on_busy="raise")
+    assert_type(singleton, Singleton)
+    assert_type(singleton.run(work), Outcome[int])
+    assert_type(singleton(work)(), Outcome[int])
+    assert_type(singleton.turn(), Turn | None)
+    client.singleton("s", on_busy="explode")  # type: ignore[arg-type]
+    client.once("k", payload=object())  # type: ignore[arg-type]
+    cell.swap({1, 2}, 0)  # type: ignore[arg-type]
+
+
+async def async_keeping(client: AsyncClient, lease: AsyncLease) -> None:
+    """See what their async twins give."""
+    cell = client.cell("c")
+    assert_type(cell, AsyncCell)
+    assert_type(await cell.get(), Versioned)
+    assert_type(await cell.swap("text", 0, under=lease), int)
+    assert_type(await cell.update(lambda value: value + 1), Versioned)
+    limiter = client.limiter("l", "10/s")
+    assert_type(limiter, AsyncLimiter)
+    assert_type(await limiter.acquire(), Permit)
+    assert_type(await limiter(async_work)(), bytes)
+    once = client.once("k")
+    assert_type(once, AsyncOnce)
+    assert_type(await once.run(async_work), bytes)
+    async with once as visit:
+        assert_type(visit, AsyncOnceRun)
+        await visit.store({"a": None})
+    singleton = client.singleton("s", "1h", wait=5, on_busy="wait")
+    assert_type(singleton, AsyncSingleton)
+    assert_type(await singleton.run(async_work), Outcome[bytes])
+    assert_type(await singleton(async_work)(), Outcome[bytes])
+    assert_type(await singleton.turn(), AsyncTurn | None)
+    await once.run(work)  # type: ignore[arg-type]
+
+
 def shortcuts() -> None:
     """See that the module-level functions have the types of the client's methods."""
     assert_type(holdfast.lock("n", ttl=1), Lock)
@@ -195,6 +267,10 @@ def shortcuts() -> None:
     assert_type(holdfast.break_lock("n", token=1), Tenure)
     assert_type(holdfast.with_lock("n", work), int)
     assert_type(holdfast.try_with_lock("n", work), Outcome[int])
+    assert_type(holdfast.cell("c"), Cell)
+    assert_type(holdfast.once("k"), Once)
+    assert_type(holdfast.limiter("l", "10/s"), Limiter)
+    assert_type(holdfast.singleton("s", per=60), Singleton)
     holdfast.release_all()
     holdfast.lock()  # type: ignore[call-arg]
     holdfast.lock("n", timeout=1)  # type: ignore[call-arg]

@@ -9,7 +9,15 @@ from unicodedata import category
 
 from holdfast.durations import Duration, positive, readable, seconds
 from holdfast.errors import Misuse
-from holdfast.values import METADATA_LIMIT, NAME_LIMIT, PERMITS_LIMIT, Capabilities, Json
+from holdfast.values import (
+    METADATA_LIMIT,
+    NAME_LIMIT,
+    PERMITS_LIMIT,
+    Capabilities,
+    Json,
+    NameSpace,
+    apart,
+)
 
 if TYPE_CHECKING:
     from signal import Signals
@@ -54,6 +62,13 @@ def checked_names(names: object) -> tuple[str, ...]:
     if len(found) > NAMES_LIMIT:
         raise Misuse(f"at most {NAMES_LIMIT} names are held together, not {len(found)}")
     return found
+
+
+def checked_place(name: object, space: NameSpace) -> str:
+    """Give the name under which the claims on ``name`` are kept in this space."""
+    if space not in ("lock", "once", "singleton"):
+        raise Misuse(f"space must be 'lock', 'once' or 'singleton', not {space!r}")
+    return apart(space, checked_name(name))
 
 
 def checked_ttl(ttl: Duration, *, renew: bool, capabilities: Capabilities) -> float:

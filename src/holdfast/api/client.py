@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from types import TracebackType
 from typing import Self
 
-from holdfast.api.checks import checked_beginning, checked_name, checked_reason
+from holdfast.api.checks import checked_beginning, checked_place, checked_reason
 from holdfast.api.election import AsyncElection, Election
 from holdfast.api.gathering import AsyncGathering, Gathering
+from holdfast.api.keeping import AsyncKeeping, Keeping
 from holdfast.api.locking import AsyncLocking, Locking
 from holdfast.api.sharing import AsyncSharing, Sharing
 from holdfast.durations import Duration
@@ -16,10 +17,10 @@ from holdfast.flows.inspect import break_lock, locks, show
 from holdfast.flows.release import release_all
 from holdfast.observe.events import Observer
 from holdfast.runtimes.step import run
-from holdfast.values import LockInfo, Tenure
+from holdfast.values import LockInfo, NameSpace, Tenure
 
 
-class Client(Locking, Sharing, Gathering, Election):
+class Client(Locking, Sharing, Gathering, Election, Keeping):
     """Locks for threads and processes. A context manager; closing it releases what it holds."""
 
     def __init__(
@@ -59,18 +60,29 @@ class Client(Locking, Sharing, Gathering, Election):
         """List the names in use that start with ``prefix``: who holds them, who waits."""
         return run(locks(self._engine.session, checked_beginning(prefix)))
 
-    def show(self, name: str) -> LockInfo:
-        """Show one name: who holds it, since when, who waits."""
-        return run(show(self._engine.session, checked_name(name)))
+    def show(self, name: str, *, space: NameSpace = "lock") -> LockInfo:
+        """Show one name: who holds it, since when, who waits.
 
-    def break_lock(self, name: str, *, token: int, reason: str = "", force: bool = False) -> Tenure:
+        ``space`` is ``"once"`` or ``"singleton"`` for those, whose names are apart from locks'.
+        """
+        return run(show(self._engine.session, checked_place(name, space)))
+
+    def break_lock(
+        self,
+        name: str,
+        *,
+        token: int,
+        reason: str = "",
+        force: bool = False,
+        space: NameSpace = "lock",
+    ) -> Tenure:
         """Take the grant with this token away from its holder, and give what was broken.
 
         The holder is told, cannot renew, and the name passes on when it lets go or its lease ends;
         with ``force`` at once, although it may still be at work. ``Conflict`` if it moved on.
         """
-        said = checked_reason(reason)
-        flow = break_lock(self._engine.session, checked_name(name), token, said, force=force)
+        said, claimed = checked_reason(reason), checked_place(name, space)
+        flow = break_lock(self._engine.session, claimed, token, said, force=force)
         return run(flow)
 
     def close(self) -> None:
@@ -89,7 +101,7 @@ class Client(Locking, Sharing, Gathering, Election):
         self.close()
 
 
-class AsyncClient(AsyncLocking, AsyncSharing, AsyncGathering, AsyncElection):
+class AsyncClient(AsyncLocking, AsyncSharing, AsyncGathering, AsyncElection, AsyncKeeping):
     """Locks for tasks: the twin of ``Client``, with coroutines where something is asked."""
 
     def __init__(
@@ -131,20 +143,29 @@ class AsyncClient(AsyncLocking, AsyncSharing, AsyncGathering, AsyncElection):
         """List the names in use that start with ``prefix``: who holds them, who waits."""
         return await locks(self._engine.session, checked_beginning(prefix))
 
-    async def show(self, name: str) -> LockInfo:
-        """Show one name: who holds it, since when, who waits."""
-        return await show(self._engine.session, checked_name(name))
+    async def show(self, name: str, *, space: NameSpace = "lock") -> LockInfo:
+        """Show one name: who holds it, since when, who waits.
+
+        ``space`` is ``"once"`` or ``"singleton"`` for those, whose names are apart from locks'.
+        """
+        return await show(self._engine.session, checked_place(name, space))
 
     async def break_lock(
-        self, name: str, *, token: int, reason: str = "", force: bool = False
+        self,
+        name: str,
+        *,
+        token: int,
+        reason: str = "",
+        force: bool = False,
+        space: NameSpace = "lock",
     ) -> Tenure:
         """Take the grant with this token away from its holder, and give what was broken.
 
         The holder is told, cannot renew, and the name passes on when it lets go or its lease ends;
         with ``force`` at once, although it may still be at work. ``Conflict`` if it moved on.
         """
-        said = checked_reason(reason)
-        flow = break_lock(self._engine.session, checked_name(name), token, said, force=force)
+        said, claimed = checked_reason(reason), checked_place(name, space)
+        flow = break_lock(self._engine.session, claimed, token, said, force=force)
         return await flow
 
     async def close(self) -> None:

@@ -17,7 +17,7 @@ from holdfast.flows.release import release
 from holdfast.rules.messages import Release
 from holdfast.runtimes.engine import Engine
 from holdfast.runtimes.step import run
-from holdfast.values import Holder, Json, OnLoss, loaded
+from holdfast.values import Holder, Json, OnLoss, called, loaded, origin
 
 
 class _LeaseFace:
@@ -35,8 +35,8 @@ class _LeaseFace:
 
     @property
     def name(self) -> str:
-        """What is held."""
-        return self._state.name
+        """What is held: a lock's name, or the key or name behind which this lease stands."""
+        return origin(self._state.name)[1]
 
     @property
     def token(self) -> int:
@@ -141,7 +141,7 @@ class _LeaseFace:
         self._engine.book.chores.append(release_later)
         self._engine.keeper.nudge()
         warnings.warn(
-            f"the lease on {state.name!r} was dropped without being released",
+            f"the lease on {called(state.name)} was dropped without being released",
             ResourceWarning,
             stacklevel=1,
             source=self,

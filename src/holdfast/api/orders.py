@@ -65,11 +65,15 @@ class Orders:
         return Order(
             name=checked_name(name),
             want=want,
-            wait=self._wait if isinstance(wait, Unset) else checked_wait(wait),
+            wait=self.wait(wait),
             renew=renew,
             max_hold=longest,
             reentrant=reentrant,
         )
+
+    def wait(self, wait: Given | None) -> float | None:
+        """Give how long to wait: as said, or the client's own."""
+        return self._wait if isinstance(wait, Unset) else checked_wait(wait)
 
     def on_loss(self, on_loss: OnLoss) -> OnLoss:
         """Give the policy if it is one."""

@@ -24,6 +24,7 @@ from holdfast.errors import HoldfastError
 MODULES = {
     "run": "run",
     "lead": "lead",
+    "once": "once",
     "acquire": "acquire",
     "renew": "renew",
     "release": "release",

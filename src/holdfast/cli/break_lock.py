@@ -8,7 +8,7 @@ from holdfast.cli import codes, options
 from holdfast.cli.connect import connect
 from holdfast.cli.report import put, put_json
 from holdfast.durations import readable
-from holdfast.values import printable
+from holdfast.values import NameSpace, printable
 
 
 @click.command("break")
@@ -24,17 +24,25 @@ from holdfast.values import printable
     "--reason", type=options.text, metavar="TEXT", required=True, help="Why; its holder is told."
 )
 @click.option("--force", is_flag=True, help="Pass it on at once, although it may still be in use.")
+@options.space
 @options.as_json
 @options.url
 def command(
-    *, name: str, token: int, reason: str, force: bool, as_json: bool, url: str | None
+    *,
+    name: str,
+    token: int,
+    reason: str,
+    force: bool,
+    space: NameSpace,
+    as_json: bool,
+    url: str | None,
 ) -> int:
     """Take the lock NAME away from its holder.
 
     The holder is told and cannot renew; the lock passes on when it lets go, or when its lease ends.
     """
     with connect(url, quiet=True) as client:
-        broken = client.break_lock(name, token=token, reason=reason, force=force)
+        broken = client.break_lock(name, token=token, reason=reason, force=force, space=space)
     if as_json:
         put_json({"name": name, "forced": force, **broken.as_json()})
         return codes.DONE

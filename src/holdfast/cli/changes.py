@@ -17,7 +17,17 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from holdfast.values import Holder, Json, LockInfo, Place, Tenure, printable
+from holdfast.values import (
+    Holder,
+    Json,
+    LockInfo,
+    NameSpace,
+    Place,
+    Tenure,
+    apart,
+    called,
+    printable,
+)
 
 Event: TypeAlias = Literal["held", "freed", "broken", "waiting", "left"]
 
@@ -36,6 +46,7 @@ class Change:
 
     event: Event
     name: str
+    space: NameSpace = "lock"
     holder: Holder
     token: int | None
     reason: str
@@ -45,7 +56,8 @@ class Change:
         token = f" (token {self.token})" if self.token is not None else ""
         reason = f": {printable(self.reason)}" if self.reason else ""
         waiters = f", {self.waiters} waiting" if self.waiters else ""
-        what = f"{printable(self.name)} {_WORDS[self.event]} {self.holder}"
+        name = self.name if self.space == "lock" else called(apart(self.space, self.name))
+        what = f"{printable(name)} {_WORDS[self.event]} {self.holder}"
         return f"{what}{token}{reason}{waiters}"
 
     def as_json(self) -> dict[str, Json]:
@@ -53,6 +65,7 @@ class Change:
         return {
             "event": self.event,
             "name": self.name,
+            "space": self.space,
             "token": self.token,
             "holder": str(self.holder),
             "client": self.holder.client,
@@ -66,20 +79,29 @@ class Change:
 
 def changes(before: Iterable[LockInfo], after: Iterable[LockInfo]) -> Iterator[Change]:
     """Compare two looks, name by name; within a name, what ended comes before what began."""
-    old = {info.name: info for info in before}
-    new = {info.name: info for info in after}
-    for name in sorted(old.keys() | new.keys(), key=str.encode):
-        yield from _of_name(name, old.get(name), new.get(name))
+    old = {_place(info): info for info in before}
+    new = {_place(info): info for info in after}
+    for place in sorted(old.keys() | new.keys()):
+        yield from _of_name(old.get(place), new.get(place))
 
 
-def _of_name(name: str, old: LockInfo | None, new: LockInfo | None) -> Iterator[Change]:
+def _place(info: LockInfo) -> tuple[bytes, str]:
+    """Tell apart what may have the same name: locks, once keys and singletons."""
+    return info.name.encode(), info.space
+
+
+def _of_name(old: LockInfo | None, new: LockInfo | None) -> Iterator[Change]:
+    either = new or old
+    if either is None:
+        return
     waiters = new.waiters if new else 0
 
     def change(event: Event, who: Tenure | Place) -> Change:
         token, reason = (who.token, who.broken) if isinstance(who, Tenure) else (None, "")
         return Change(
             event=event,
-            name=name,
+            name=either.name,
+            space=either.space,
             holder=who.holder,
             token=token,
             reason=reason,

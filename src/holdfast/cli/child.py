@@ -42,10 +42,12 @@ class Child:
         env: Mapping[str, str] | None = None,
         keep_open: Sequence[int] = (),
         terminal: Terminal | None = None,
+        output: tuple[int, int] | None = None,
     ) -> Self:
         """Start ``command``. Call it in the main thread: see ``kernel.dies_with_this_process``."""
         arrange_death = kernel.dies_with_this_process()
         lend = terminal is not None and terminal.undivided
+        stdout, stderr = output or (None, None)
 
         def before_exec() -> None:
             arrange_death()
@@ -59,6 +61,8 @@ class Child:
                 process = subprocess.Popen(  # noqa: S603 - the user's command is the purpose
                     command,
                     env=env,
+                    stdout=stdout,
+                    stderr=stderr,
                     pass_fds=keep_open,
                     process_group=0,
                     preexec_fn=before_exec,  # noqa: PLW1509 - system calls, no import, no lock
@@ -77,6 +81,11 @@ class Child:
     def ended(self) -> bool:
         """Whether the command itself has ended; others of its group may still be there."""
         return self._process.returncode is not None
+
+    @property
+    def died_of_signal(self) -> bool:
+        """Whether a signal ended it: then its code is no word of its own."""
+        return self._process.returncode is not None and self._process.returncode < 0
 
     @property
     def code(self) -> int:

@@ -26,16 +26,16 @@ NOT_FOUND = 127
 SIGNALLED = 128
 
 MEANINGS = {
-    "0": "done; for run and lead: the command ended with 0, or --unless found nothing to do",
-    "1": "the lock has moved on: break was given the token of an earlier grant",
+    "0": "done; run and lead: the command ended with 0, or --unless or --per found nothing to do",
+    "1": "moved on: break was given the token of an earlier grant, once another payload",
     "2": "wrong usage: unknown option, bad duration, missing extra",
     "3": "verify: a promise was not kept; the report says which, and proves it",
     "69": "the backend is unavailable",
     "70": "the lease is lost; for run and lead --once: the command was stopped before it could end",
     "75": "busy: somebody else holds it, and --wait is over (run: --busy-code changes this)",
-    "126": "run, lead: the command is not executable",
-    "127": "run, lead: the command was not found",
-    "128+N": "ended by signal N: the command of run or lead, or holdfast itself while it waited",
+    "126": "run, lead, once: the command is not executable",
+    "127": "run, lead, once: the command was not found",
+    "128+N": "ended by signal N: the command, or holdfast itself while it waited",
 }
 
 

@@ -65,6 +65,12 @@ label = click.option(
     "--label", type=text, metavar="TEXT", help="What others see as the holder's name."
 )
 name = click.argument("name", metavar="NAME")
+space = click.option(
+    "--space",
+    type=click.Choice(["lock", "once", "singleton"]),
+    default="lock",
+    help="Whose name it is: those of once keys and singletons are apart from those of locks.",
+)
 prefix = click.argument("prefix", type=text, metavar="[PREFIX]", default="")
 handle = click.argument("text", metavar="HANDLE")
 

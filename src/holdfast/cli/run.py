@@ -19,6 +19,7 @@ from holdfast.cli.connect import connect
 from holdfast.cli.report import say
 from holdfast.cli.share import Share, sharing
 from holdfast.cli.signals import Inbox
+from holdfast.cli.slotted import Terms, in_slot
 from holdfast.cli.stage import Stage, Stopped
 from holdfast.cli.tether import SHARE
 from holdfast.errors import LockBusy
@@ -38,6 +39,13 @@ from holdfast.values import printable
     help="The longest the command may run; then it is stopped (70).",
 )
 @click.option(
+    "--per",
+    type=options.positive_span,
+    metavar="DURATION",
+    help="Run once per slot of this length of the backend's clock, in whichever copy comes first; "
+    "when that is done, there is nothing to do (0).",
+)
+@click.option(
     "--unless",
     metavar="CMD",
     help="A shell command that says with 0 that there is nothing to do; asked before and after "
@@ -52,7 +60,7 @@ from holdfast.values import printable
     help="The exit code when somebody else holds the lock.",
 )
 @options.url
-def command(
+def command(  # noqa: PLR0911 - one for each way in which it can end
     *,
     name: str,
     command: Sequence[str],
@@ -60,6 +68,7 @@ def command(
     share: Share,
     ttl: float,
     max_hold: float | None,
+    per: float | None,
     unless: str | None,
     label: str | None,
     busy_code: int,
@@ -77,6 +86,14 @@ def command(
             if unless is not None and stage.ask(unless, Untethered(life * SHARE)):
                 return codes.DONE
             with connect(url, label or printable(Path(command[0]).name)) as client:
+                if per is not None:
+                    if share != Share():
+                        raise click.UsageError(
+                            "--per lets one run at a time: without --shared,"
+                            " --exclusive and --permits."
+                        )
+                    terms = Terms(ttl=ttl, wait=wait, max_hold=max_hold)
+                    return in_slot(client, name, per, terms, unless, command, stage)
                 claim = share.claim(client, name, ttl=ttl, wait=wait, max_hold=max_hold)
                 with inbox.interrupting():
                     lease = claim()

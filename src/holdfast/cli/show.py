@@ -11,17 +11,18 @@ from holdfast.cli import codes, options
 from holdfast.cli.connect import connect
 from holdfast.cli.report import put, put_json
 from holdfast.durations import readable
-from holdfast.values import LockInfo, Place, Tenure, printable
+from holdfast.values import LockInfo, NameSpace, Place, Tenure, printable
 
 
 @click.command("show")
 @options.name
+@options.space
 @options.as_json
 @options.url
-def command(*, name: str, as_json: bool, url: str | None) -> int:
+def command(*, name: str, space: NameSpace, as_json: bool, url: str | None) -> int:
     """Show who holds the lock NAME, since when, until when, and who waits for it."""
     with connect(url) as client:
-        info = client.show(name)
+        info = client.show(name, space=space)
     if as_json:
         put_json(info.as_json())
     else:
@@ -32,7 +33,8 @@ def command(*, name: str, as_json: bool, url: str | None) -> int:
 
 def lines(info: LockInfo) -> Iterator[str]:
     """Describe a lock for a person."""
-    yield f"{printable(info.name)}: {info.kind}, {'held' if info.held else 'free'}"
+    kind = info.kind if info.space == "lock" else info.space
+    yield f"{printable(info.name)}: {kind}, {'held' if info.held else 'free'}"
     for held in info.holders:
         yield from _tenure(held)
     if not info.held and info.token:

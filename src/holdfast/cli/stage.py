@@ -30,6 +30,8 @@ class Stage:
         self.env: Mapping[str, str] | None = None
         self.keep_open: Sequence[int] = ()
         self.asked_to_end: int | None = None  # by which signal, while a command was attended
+        self.output: tuple[int, int] | None = None  # where stdout and stderr go, if not to ours
+        self.last: Attendance | None = None  # what came of the last command
         self._terminal: Terminal | None = None
 
     def __enter__(self) -> Self:
@@ -63,9 +65,13 @@ class Stage:
             say(f"not starting the command: {tether.why()}")
             raise Stopped
         child = Child.start(
-            command, env=self.env, keep_open=self.keep_open, terminal=self._terminal
+            command,
+            env=self.env,
+            keep_open=self.keep_open,
+            terminal=self._terminal,
+            output=self.output,
         )
-        attendance = Attendance(child, self.inbox, tether, self._terminal)
+        attendance = self.last = Attendance(child, self.inbox, tether, self._terminal)
         try:
             attendance.see_out()
         except BaseException:

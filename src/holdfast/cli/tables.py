@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from holdfast.cli.report import put
 from holdfast.durations import readable
-from holdfast.values import LockInfo, printable
+from holdfast.values import LockInfo, apart, called, printable
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -55,7 +55,7 @@ def cells(info: LockInfo) -> Sequence[str]:
     """Give one lock in words, one for each column."""
     expires_in = info.expires_in
     return (
-        printable(info.name),
+        printable(info.name) if info.space == "lock" else called(apart(info.space, info.name)),
         holders(info),
         held_for(info),
         "" if expires_in is None else readable(expires_in),

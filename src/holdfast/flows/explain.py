@@ -9,7 +9,7 @@ from holdfast.flows.order import Order
 from holdfast.flows.session import Session
 from holdfast.observe import events
 from holdfast.rules.messages import Refused, Reply
-from holdfast.values import Tenure, printable
+from holdfast.values import Tenure, called, origin
 
 
 def busy(
@@ -17,14 +17,14 @@ def busy(
 ) -> LockBusy:
     """Say that others hold it, or are ahead in its queue, and ``wait`` is over."""
     waited_for = session.runtime.now() - started_at
-    name = printable(order.name)
     if session.hub.curious:
         session.hub.tell(events.Busy(order.name, waited_for, holders))
     who = "; ".join(tenure(held) for held in holders) or "nobody right now, but others are in line"
     waited = f" after waiting {readable(waited_for)}" if order.wait else ""
     return LockBusy(
-        f"{name!r} is busy{waited}: held by {who}. {session.look(order.name)} shows more.",
-        name=order.name,
+        f"{called(order.name)} is busy{waited}: held by {who}."
+        f" {session.look(order.name)} shows more.",
+        name=origin(order.name)[1],
         holders=holders,
         waited_for=waited_for,
     )
@@ -43,7 +43,7 @@ def unresolved(session: Session, order: Order, started_at: float) -> BackendUnav
     """Say that ``wait`` is over and the backend does not tell what became of the claim."""
     waited = readable(session.runtime.now() - started_at)
     return BackendUnavailable(
-        f"waited {waited} for {printable(order.name)!r} and {session.backend} does not answer; "
+        f"waited {waited} for {called(order.name)} and {session.backend} does not answer; "
         f"the claim ends by itself within {readable(max(order.want.ttl, 3.0))}. "
         "`holdfast doctor` or the backend's own log may tell why.",
         backend=session.backend,
@@ -54,7 +54,7 @@ def unresolved(session: Session, order: Order, started_at: float) -> BackendUnav
 def too_late(session: Session, order: Order) -> BackendUnavailable:
     """Say that the grant was over before the caller could use it."""
     return BackendUnavailable(
-        f"{printable(order.name)!r} was granted, but the answer took longer than the lease lives "
+        f"{called(order.name)} was granted, but the answer took longer than the lease lives "
         f"(ttl {readable(order.want.ttl)}); use a longer ttl or find out what is slow.",
         backend=session.backend,
     )
@@ -63,29 +63,28 @@ def too_late(session: Session, order: Order) -> BackendUnavailable:
 def self_deadlock(order: Order, mine: LeaseState) -> Misuse:
     """Say that the same thread or task would wait for itself."""
     file, line = mine.place
-    name, here = printable(order.name), f"by this very thread or task since {file}:{line}"
+    name, here = called(order.name), f"by this very thread or task since {file}:{line}"
     if order.want.weight == order.want.capacity == mine.want.weight:
         return Misuse(
-            f"{name!r} is held {here}: waiting for it would never end. Pass the lease on, use"
+            f"{name} is held {here}: waiting for it would never end. Pass the lease on, use"
             " reentrant=True, or wait=0."
         )
     if order.want.weight > mine.want.weight:
         return Misuse(
-            f"{name!r} is read {here}, and cannot be written before that read ends: two readers"
+            f"{name} is read {here}, and cannot be written before that read ends: two readers"
             " that both want to write would wait for each other for ever. Leave read() first and"
             " look again under write(), or take write() from the start."
         )
     return Misuse(
-        f"{name!r} is held {here}: to read it once more could wait for ever, behind a writer that"
+        f"{name} is held {here}: to read it once more could wait for ever, behind a writer that"
         " waits for the first to end. Pass the lease on, or use reentrant=True."
     )
 
 
 def refused(session: Session, order: Order, reply: Refused) -> Misuse:
     """Say that the rule refused the claim for good."""
-    name = printable(order.name)
     return Misuse(
-        f"{name!r} cannot be claimed like this: {reply.detail}. "
+        f"{called(order.name)} cannot be claimed like this: {reply.detail}. "
         f"Use another name, or the same terms everywhere; {session.look(order.name)} shows who uses"
         " it."
     )

@@ -8,7 +8,7 @@ from holdfast.flows.book import LeaseState
 from holdfast.flows.session import Session
 from holdfast.observe import events
 from holdfast.rules.messages import Release
-from holdfast.values import printable
+from holdfast.values import called, origin, printable
 
 
 def lose(session: Session, state: LeaseState, reason: str) -> None:
@@ -56,11 +56,11 @@ def disown(session: Session, state: LeaseState) -> None:
 
 def lost_error(session: Session, state: LeaseState) -> LockLost:
     """Make the error that tells a caller of the loss."""
-    name, reason = printable(state.name), state.why_lost()
+    reason = state.why_lost()
     return LockLost(
-        f"the lease on {name!r} (token {state.token}) is lost: {printable(reason)}. "
+        f"the lease on {called(state.name)} (token {state.token}) is lost: {printable(reason)}. "
         f"Stop the work it protected; {session.look(state.name)} tells who has it now.",
-        name=state.name,
+        name=origin(state.name)[1],
         token=state.token,
         reason=reason,
     )
@@ -69,10 +69,10 @@ def lost_error(session: Session, state: LeaseState) -> LockLost:
 def short_error(state: LeaseState, left: float, wanted: float) -> LockLost:
     """Make the error for a lease that is good, but not for as long as the caller needs it."""
     return LockLost(
-        f"the lease on {printable(state.name)!r} (token {state.token}) is good for"
+        f"the lease on {called(state.name)} (token {state.token}) is good for"
         f" {readable(left)} more, not for {readable(wanted)}. Do not start what takes that long;"
         " extend() it first.",
-        name=state.name,
+        name=origin(state.name)[1],
         token=state.token,
         reason=f"only {readable(left)} left",
     )

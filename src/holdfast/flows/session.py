@@ -15,7 +15,7 @@ from holdfast.observe.events import Event
 from holdfast.ports import Runtime, Wire
 from holdfast.rules import backoff
 from holdfast.rules.messages import Release, Reply, Request, Withdraw
-from holdfast.values import Holder, printable
+from holdfast.values import Holder
 
 
 class Tells(Protocol):
@@ -77,7 +77,7 @@ class Session:
 
     def look(self, name: str) -> str:
         """Name the command that shows more of ``name``, for an error's last words."""
-        return f"`{self._command(printable(name))}`"
+        return f"`{self._command(name)}`"
 
     def due(self, at: float) -> None:
         """Make sure that the keeper looks at the book by ``at``."""

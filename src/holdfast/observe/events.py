@@ -6,7 +6,7 @@ happened (often the keeper's), must not block, and what it raises is logged, nev
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 from holdfast.values import Tenure
 
@@ -109,6 +109,31 @@ class Broken(NamedTuple):
     forced: bool
 
 
+class Skipped(NamedTuple):
+    """A singleton did not run: another copy is at work (``busy``), or its run is done (``done``).
+
+    ``holders`` are those who are at work.
+    """
+
+    name: str
+    why: Literal["busy", "done"]
+    holders: tuple[Tenure, ...] = ()
+
+
+class Repeated(NamedTuple):
+    """What was asked for under a once key had been done before; its result was given back."""
+
+    name: str
+
+
+class Limited(NamedTuple):
+    """A limiter gave no permit: so many would be there after ``retry_after`` seconds."""
+
+    name: str
+    permits: int
+    retry_after: float
+
+
 Event: TypeAlias = (
     Claimed
     | Queued
@@ -122,6 +147,9 @@ Event: TypeAlias = (
     | Released
     | ReleaseFailed
     | Broken
+    | Skipped
+    | Repeated
+    | Limited
 )
 """Anything that happens."""
 

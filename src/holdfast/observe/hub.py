@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from holdfast.observe.events import Event, Observer
+from holdfast.values import APART, called
 
 DEBUG = 10
 
@@ -36,8 +37,11 @@ class Hub:
         return bool(self._logger.isEnabledFor(DEBUG))
 
     def tell(self, event: Event) -> None:
-        """Tell everybody."""
+        """Tell everybody; a claim behind a once key or a singleton is named by that."""
         from holdfast.observe.logs import log
+
+        if event.name.startswith(APART):
+            event = event._replace(name=called(event.name))
 
         log(event)
         for observer in self._observers:

@@ -18,7 +18,7 @@ from holdfast.backends.redis.switchboard import Switchboard
 from holdfast.backends.redis.target import Where
 from holdfast.errors import BackendUnavailable
 from holdfast.rules.many import Apart, ClaimAll
-from holdfast.rules.messages import Claim, ListNames, Release, Reply, Request
+from holdfast.rules.messages import ListNames, Reply, Request
 
 Errand = tuple[Letter, Where, bytes]
 """A letter, the server it goes to, and the command that goes before it."""
@@ -36,11 +36,13 @@ class AioWire:
     async def ask(self, request: Request, deadline: float) -> Reply:
         """Carry out one request."""
         office = self._office
-        if self._fixed and isinstance(request, (Claim, Release)):
+        if isinstance(request, ListNames):
+            return await self._list(request, deadline)
+        if self._fixed and (data := self._quick(request)) is not None:
             line = self.lines.last
             if line is None or not self.lines.ready(line):
                 line = await self.lines.line(office.target.seeds[0], deadline)
-            raw = await line.ask(self._quick(request), deadline)
+            raw = await line.ask(data, deadline)
             reply = read_quick(request, raw, office.mark)
             if reply is not None:
                 return reply
@@ -50,8 +52,6 @@ class AioWire:
                 return _or_raise(done[0])
             again = [(letter, done.where or line.where, done.before)]
             return _or_raise((await self._deliver(again, 1, deadline))[0])
-        if isinstance(request, ListNames):
-            return await self._list(request, deadline)
         if isinstance(request, ClaimAll) and self._office.is_apart(request):
             return Apart()
         return _or_raise((await self._carry_out([request], deadline))[0])

@@ -33,6 +33,7 @@ BETWEEN = "\x1f"
 """Stands between a holder and its metadata: JSON has no such sign."""
 
 if TYPE_CHECKING:
+    from holdfast.backends.redis.takes import Takes
     from holdfast.rules.bucket_messages import BucketRequest
     from holdfast.rules.record_messages import RecordRequest
 
@@ -70,16 +71,22 @@ class Post:
         self._tails: dict[tuple[Want, Holder, str, float], bytes] = {}
         self._release = self._frame("end", 2)
         self._claim = self._frame("claim", 5)
+        self._takes: Takes | None = None  # since the first of them
 
     def letter(self, request: Asked, held_back: float = 0.0) -> Letter:
         """Write one request; ``held_back`` is what is left of a cluster node's quarantine."""
         if held_back or not isinstance(request, (Claim, Release)):
             return self._seldom(request, held_back)
         called = self._claim[0] if isinstance(request, Claim) else self._release[0]
-        return Letter(self.quick(request), called, (request,))
+        return Letter(self._packed(request), called, (request,))
 
-    def quick(self, request: Claim | Release) -> bytes:
-        """Write what most calls wait for, from parts that were packed before."""
+    def quick(self, request: Asked) -> bytes | None:
+        """Write what most calls wait for from parts that were packed before; nothing else."""
+        if isinstance(request, (Claim, Release)):
+            return self._packed(request)
+        return None if self._takes is None else self._takes.written(request)
+
+    def _packed(self, request: Claim | Release) -> bytes:
         claim_id = request.claim_id.encode()
         keys = self.keys.of(request.name).packed
         if isinstance(request, Release):
@@ -131,6 +138,10 @@ class Post:
         from holdfast.backends.redis import family_requests  # locks alone do without
 
         name, own, words = family_requests.written(request, self.keys)
+        if name == "bucket_take" and self._takes is None and not self.clustered:
+            from holdfast.backends.redis.takes import Takes
+
+            self._takes = Takes(self.keys, (*self._birth, self._held_back))
         called, keys = script(name), (own, *self._birth)
         quarantine = _span(held_back) if held_back else self._held_back
         data = command(b"EVALSHA", called.sha, len(keys), *keys, quarantine, *words)

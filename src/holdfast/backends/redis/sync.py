@@ -18,7 +18,7 @@ from holdfast.backends.redis.stack import Stack
 from holdfast.backends.redis.target import Where
 from holdfast.errors import BackendUnavailable
 from holdfast.rules.many import Apart, ClaimAll
-from holdfast.rules.messages import Claim, ListNames, Release, Reply, Request
+from holdfast.rules.messages import ListNames, Reply, Request
 
 Errand = tuple[Letter, Where, bytes]
 """A letter, the server it goes to, and the commands that go before it."""
@@ -35,8 +35,9 @@ class SyncWire:
 
     async def ask(self, request: Request, deadline: float) -> Reply:
         """Carry out one request."""
-        if self._fixed and isinstance(request, (Claim, Release)):
-            data = self._quick(request)
+        if isinstance(request, ListNames):
+            return self._list(request, deadline)
+        if self._fixed and (data := self._quick(request)) is not None:
             now = clock.now()
             link = self.stack.borrow(self._office.target.seeds[0], now, deadline)
             try:
@@ -54,8 +55,6 @@ class SyncWire:
                 return _or_raise(done[0])
             again = [(letter, done.where or link.where, done.before)]
             return _or_raise(self._deliver(again, 1, deadline)[0])
-        if isinstance(request, ListNames):
-            return self._list(request, deadline)
         if isinstance(request, ClaimAll) and self._office.is_apart(request):
             return Apart()
         return _or_raise(self._carry_out([request], deadline)[0])

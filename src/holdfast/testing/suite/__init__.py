@@ -16,6 +16,7 @@ from holdfast.testing.suite.arguments import TestArguments
 from holdfast.testing.suite.backend import BackendUnderTest, Combination, combinations
 from holdfast.testing.suite.breaking import TestBreaking
 from holdfast.testing.suite.buckets import TestBuckets
+from holdfast.testing.suite.cells import TestCells
 from holdfast.testing.suite.collection import TestCollection
 from holdfast.testing.suite.election import TestElection
 from holdfast.testing.suite.exclusion import TestExclusion
@@ -23,9 +24,11 @@ from holdfast.testing.suite.forking import TestForking
 from holdfast.testing.suite.functions import TestDecorators, TestWithLock
 from holdfast.testing.suite.inspection import TestInspection
 from holdfast.testing.suite.interruption import TestInterruption
+from holdfast.testing.suite.limits import TestLimits
 from holdfast.testing.suite.loss import TestLoss
 from holdfast.testing.suite.many import TestManyNames
 from holdfast.testing.suite.on_loss import TestOnLoss
+from holdfast.testing.suite.once_keys import TestOnce
 from holdfast.testing.suite.outage import TestOutage
 from holdfast.testing.suite.records import TestRecords
 from holdfast.testing.suite.reentrancy import TestReentrancy
@@ -34,6 +37,7 @@ from holdfast.testing.suite.renewal import TestRenewal
 from holdfast.testing.suite.runtimes import TestRuntimes
 from holdfast.testing.suite.semaphores import TestSemaphores
 from holdfast.testing.suite.sharing import TestReadersAndWriter
+from holdfast.testing.suite.singletons import TestSingletons
 from holdfast.testing.suite.waiting import TestWaiting
 from holdfast.testing.suite.world import World, anyio_backend, worlds
 
@@ -41,6 +45,10 @@ BEHAVIOURS: tuple[type, ...] = (
     TestArguments,
     TestBreaking,
     TestBuckets,
+    TestCells,
+    TestLimits,
+    TestOnce,
+    TestSingletons,
     TestClosing,
     TestCollection,
     TestDecorators,
@@ -71,6 +79,7 @@ __all__ = [
     "TestArguments",
     "TestBreaking",
     "TestBuckets",
+    "TestCells",
     "TestClosing",
     "TestCollection",
     "TestDecorators",
@@ -79,9 +88,11 @@ __all__ = [
     "TestForking",
     "TestInspection",
     "TestInterruption",
+    "TestLimits",
     "TestLoss",
     "TestManyNames",
     "TestOnLoss",
+    "TestOnce",
     "TestOutage",
     "TestReadersAndWriter",
     "TestRecords",
@@ -90,6 +101,7 @@ __all__ = [
     "TestRenewal",
     "TestRuntimes",
     "TestSemaphores",
+    "TestSingletons",
     "TestWaiting",
     "TestWithLock",
     "World",

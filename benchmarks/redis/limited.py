@@ -1,0 +1,162 @@
+"""Taking permits of a shared rate, each caller its own name: holdfast against ``limits``.
+
+``limits`` is used the way its documentation shows it, with two of its strategies: the fixed window,
+its quickest, which lets twice the rate through where two windows meet; and the moving window, which
+is exact as holdfast's is. The rate is so high that nobody is ever refused.
+"""
+
+import asyncio
+import threading
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack, ExitStack
+from statistics import median
+
+import limits
+import limits.aio
+
+import holdfast
+from benchmarks.figures import Aim, Figure, Value
+from benchmarks.redis.peers import CONNECTIONS
+from benchmarks.redis.scale import Scale
+from benchmarks.rounds import Samples, interleaved, median_ratio
+from tests.servers.redis import RedisServer
+
+OURS, FIXED, MOVING = "holdfast", "limits, fixed window", "limits, moving window"
+RATE = 1_000_000
+
+Work = Callable[[str, float], int]
+"""Take permits under a name until a moment of ``perf_counter``; give how many those were."""
+
+AsyncWork = Callable[[str, float], Awaitable[int]]
+
+
+def measure(scale: Scale) -> list[Figure]:
+    """Measure threads, then tasks."""
+    found = []
+    with RedisServer() as server:
+        with ExitStack() as stack:
+            works = _works(server, stack)
+            for threads in scale.threads:
+                rivals = {
+                    label: _by_threads(label, work, threads, scale) for label, work in works.items()
+                }
+                what = f"permit, {threads} thread{'s' * (threads > 1)}"
+                found += _figures(what, interleaved(rivals, scale.rounds), {FIXED: 3, MOVING: 3})
+        with asyncio.Runner() as loop:
+            closing = AsyncExitStack()
+            async_works = loop.run(_async_works(server, closing))
+            for tasks in scale.tasks[:2]:
+                rivals = {
+                    label: _by_tasks(loop, label, work, tasks, scale)
+                    for label, work in async_works.items()
+                }
+                what = f"permit, {tasks} task{'s' * (tasks > 1)}"
+                aims = {FIXED: 10, MOVING: 10} if tasks > 1 else {}
+                found += _figures(what, interleaved(rivals, scale.rounds), aims)
+            loop.run(closing.aclose())
+    return found
+
+
+def _works(server: RedisServer, stack: ExitStack) -> dict[str, Work]:
+    client = stack.enter_context(holdfast.Client(server.url(quarantine=0)))
+    storage = limits.storage.RedisStorage(server.url(), max_connections=CONNECTIONS)
+    item = limits.RateLimitItemPerSecond(RATE)
+
+    def ours(name: str, until: float) -> int:
+        limiter = client.limiter(name, f"{RATE}/s")
+        taken = 0
+        while time.perf_counter() < until:
+            taken += limiter.try_acquire().allowed
+        return taken
+
+    def theirs(strategy: limits.strategies.RateLimiter) -> Work:
+        def work(name: str, until: float) -> int:
+            taken = 0
+            while time.perf_counter() < until:
+                taken += strategy.hit(item, name)
+            return taken
+
+        return work
+
+    return {
+        OURS: ours,
+        FIXED: theirs(limits.strategies.FixedWindowRateLimiter(storage)),
+        MOVING: theirs(limits.strategies.MovingWindowRateLimiter(storage)),
+    }
+
+
+async def _async_works(server: RedisServer, stack: AsyncExitStack) -> dict[str, AsyncWork]:
+    client = await stack.enter_async_context(holdfast.AsyncClient(server.url(quarantine=0)))
+    storage = limits.aio.storage.RedisStorage(
+        f"async+{server.url()}", implementation="redispy", max_connections=CONNECTIONS
+    )
+    item = limits.RateLimitItemPerSecond(RATE)
+
+    async def ours(name: str, until: float) -> int:
+        limiter = client.limiter(name, f"{RATE}/s")
+        taken = 0
+        while time.perf_counter() < until:
+            taken += (await limiter.try_acquire()).allowed
+        return taken
+
+    def theirs(strategy: limits.aio.strategies.RateLimiter) -> AsyncWork:
+        async def work(name: str, until: float) -> int:
+            taken = 0
+            while time.perf_counter() < until:
+                taken += await strategy.hit(item, name)
+            return taken
+
+        return work
+
+    return {
+        OURS: ours,
+        FIXED: theirs(limits.aio.strategies.FixedWindowRateLimiter(storage)),
+        MOVING: theirs(limits.aio.strategies.MovingWindowRateLimiter(storage)),
+    }
+
+
+def _by_threads(label: str, work: Work, threads: int, scale: Scale) -> Callable[[], float]:
+    def rate() -> float:
+        taken: list[int] = []
+        started_at = time.perf_counter()
+
+        def one(number: int) -> None:
+            taken.append(work(f"{label} {number}", started_at + scale.turn_for))
+
+        workers = [threading.Thread(target=one, args=(number,)) for number in range(threads)]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+        if len(taken) < threads:
+            raise RuntimeError(f"{threads - len(taken)} threads failed")
+        return sum(taken) / (time.perf_counter() - started_at)
+
+    return rate
+
+
+def _by_tasks(
+    loop: asyncio.Runner, label: str, work: AsyncWork, tasks: int, scale: Scale
+) -> Callable[[], float]:
+    async def rate() -> float:
+        started_at = time.perf_counter()
+        until = started_at + scale.turn_for
+        taken = await asyncio.gather(*(work(f"{label} {number}", until) for number in range(tasks)))
+        return sum(taken) / (time.perf_counter() - started_at)
+
+    return lambda: loop.run(rate())
+
+
+def _figures(what: str, rates: Samples, aims: Mapping[str, float]) -> list[Figure]:
+    return [
+        Figure(
+            what=what,
+            ours=Value(median(rates[OURS]), "cycles/s"),
+            against=theirs,
+            theirs=Value(median(rates[theirs]), "cycles/s"),
+            result=Value(median_ratio(rates[OURS], rates[theirs]), "times"),
+            aim=Aim("at least", Value(aims[theirs], "times")) if theirs in aims else None,
+        )
+        for theirs in (FIXED, MOVING)
+    ]

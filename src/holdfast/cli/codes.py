@@ -17,6 +17,7 @@ from holdfast.errors import (
 DONE = 0
 MOVED_ON = 1
 USAGE = 2
+VIOLATED = 3
 UNAVAILABLE = 69
 LOST = 70
 BUSY = 75
@@ -28,6 +29,7 @@ MEANINGS = {
     "0": "done; for run: the command ended with 0, or --unless found nothing to do",
     "1": "the lock has moved on: break was given the token of an earlier grant",
     "2": "wrong usage: unknown option, bad duration, missing extra",
+    "3": "verify: a promise was not kept; the report says which, and proves it",
     "69": "the backend is unavailable",
     "70": "the lease is lost; for run: the command was stopped before it could end",
     "75": "busy: somebody else holds it, and --wait is over (run: --busy-code changes this)",

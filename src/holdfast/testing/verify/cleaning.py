@@ -1,0 +1,85 @@
+"""Taking away what a trial leaves on a backend: the keys or rows of its own prefix, by their names.
+
+Nothing is searched for and nothing is guessed: the names are the trial's own. What cannot be taken
+away (no permission, no way) expires by itself, and the sentence that says so is what is returned.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from holdfast import clock
+from holdfast.errors import HoldfastError
+from holdfast.settings import Address, default_file
+
+WITHIN = 5.0
+A_DAY = "what it left under its prefix expires by itself within two days"
+
+
+def clean(address: Address, prefix: str, names: Sequence[str]) -> str:
+    """Remove everything of ``prefix``; say what stays, if anything does."""
+    cleaner = _CLEANERS.get(address.scheme)
+    if cleaner is None:
+        return f"verify cannot clean up on {address.scheme}://; {A_DAY}"
+    try:
+        return cleaner(address, prefix, names)
+    except (HoldfastError, OSError, sqlite3.Error) as error:
+        return f"cleaning up failed ({error}); {A_DAY}"
+
+
+def _nothing(_address: Address, _prefix: str, _names: Sequence[str]) -> str:
+    return ""  # it went with the workers' process
+
+
+def _sqlite(address: Address, prefix: str, _names: Sequence[str]) -> str:
+    place = address.place.removeprefix("/")
+    file = Path(place).expanduser() if place else default_file()
+    connection = sqlite3.connect(file, timeout=WITHIN, isolation_level=None)
+    try:
+        connection.execute("DELETE FROM names WHERE prefix = ?", (prefix,))
+    finally:
+        connection.close()
+    return "pipes of killed workers stay beside the file until it is used an hour later"
+
+
+def _redis(address: Address, prefix: str, names: Sequence[str]) -> str:
+    from holdfast.backends.redis.link import open_link
+    from holdfast.backends.redis.office import Office
+    from holdfast.backends.redis.requests import command
+    from holdfast.backends.redis.target import Where, target_of
+    from holdfast.errors import BackendUnavailable
+
+    office = Office(target_of(address), prefix)
+    deadline = clock.now() + WITHIN
+    office.topology.find(deadline)
+    doomed: dict[Where, list[bytes]] = {}
+    for name in names:
+        keys = office.keys.of(name)
+        where = office.topology.known(keys.slot)
+        if where is not None:
+            doomed.setdefault(where, []).extend(keys.all)
+    for where in office.topology.masters():
+        birth = office.birth_key(where) if office.clustered else office.keys.birth
+        doomed.setdefault(where, []).append(birth)
+    for where, keys_there in doomed.items():
+        link = open_link(office.target, where, deadline)
+        try:
+            # One by one: in a cluster a command may not name two slots.
+            data = b"".join(command("DEL", key) for key in keys_there if key)
+            for reply in link.exchange(data, sum(map(bool, keys_there)), deadline):
+                if isinstance(reply, Exception):
+                    raise BackendUnavailable(str(reply))
+        finally:
+            link.close()
+    return ""
+
+
+_CLEANERS: dict[str, Callable[[Address, str, Sequence[str]], str]] = {
+    "memory": _nothing,
+    "sqlite": _sqlite,
+    **dict.fromkeys(
+        ("redis", "rediss", "redis+unix", "valkey", "redis+sentinel", "redis+cluster"), _redis
+    ),
+}

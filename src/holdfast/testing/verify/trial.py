@@ -1,0 +1,175 @@
+"""One trial: start a crew, let it work in peace, torment it, let it recover, judge, clean up.
+
+The peace before and after the storm is where waiting times and the order of the line are judged: a
+fault excuses both. Everything is undone however the trial ends, also by a Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import random
+import secrets
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from holdfast.api.client import Client
+from holdfast.settings import Address, address
+from holdfast.testing.history.terms import Terms
+from holdfast.testing.history.verdict import Verdict
+from holdfast.testing.verify.cleaning import clean
+from holdfast.testing.verify.road import Road
+from holdfast.testing.verify.torments import (
+    ON_PROCESSES,
+    ON_THE_NETWORK,
+    ON_THE_ONE_PROCESS,
+    Scene,
+    Torment,
+)
+from holdfast.testing.workload.crew import Crew
+from holdfast.testing.workload.plan import Habits, Mode, Plan
+from holdfast.values import Capabilities
+
+NAMES = ("a", "b", "c")
+TTL = 1.0
+CALM_BEFORE, CALM_AFTER = 0.25, 0.2
+"""Which parts of the time are free of faults."""
+
+BREATH = (0.1, 0.6)
+"""How long the crew is left alone between two faults."""
+
+HOME_WITHIN = 30.0
+TERMS = Terms(waiting_limit=20.0, idle_limit=6.0, recovery=TTL + 5.0)
+
+Progress = Callable[[float, str], None]
+"""Told how many seconds have passed, and what is going on."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Outcome:
+    """What a trial has found, and under which circumstances."""
+
+    address: Address
+    capabilities: Capabilities
+    seed: int
+    seconds: float
+    modes: list[Mode]
+    verdict: Verdict
+    not_covered: list[str]
+    stuck: list[str] = field(default_factory=list)
+    left_behind: str = ""
+    histories: Path | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class Trial:
+    """A trial that is yet to be made. ``seconds`` is how long the crew works."""
+
+    url: str | None
+    seconds: float
+    workers: int
+    seed: int
+    progress: Progress = lambda _seconds, _what: None
+    prefix: str = field(default_factory=lambda: f"holdfast-verify-{secrets.token_hex(6)}")
+
+    def run(self) -> Outcome:
+        """Make the trial. ``BackendUnavailable`` if the backend cannot be reached to begin with."""
+        where = address(self.url)
+        capabilities = self._look_at(where)
+        folder = Path(tempfile.mkdtemp(prefix="holdfast-verify-"))
+        try:
+            outcome = self._tried(where, capabilities, folder)
+        except BaseException:
+            _remove(folder)
+            raise
+        if outcome.verdict.ok:
+            _remove(folder)
+        else:
+            outcome.histories = folder
+        return outcome
+
+    def _look_at(self, where: Address) -> Capabilities:
+        with Client(where.url, prefix=self.prefix) as client:
+            client.show(NAMES[0])
+            return client.capabilities
+
+    def _tried(self, where: Address, capabilities: Capabilities, folder: Path) -> Outcome:
+        with self._cleaned(where) as left, Road(where) as road:
+            modes, torments, not_covered = self._possible(capabilities, road)
+            plan = Plan(
+                url=road.url,
+                folder=str(folder),
+                prefix=self.prefix,
+                names=NAMES,
+                seed=self.seed,
+                ttl=max(TTL, capabilities.min_ttl),
+                habits=Habits() if capabilities.scope != "process" else Habits(forks=0.0),
+            )
+            with Crew(plan) as crew:
+                for mode in modes:
+                    crew.start(mode)
+                dice = random.Random(self.seed)  # noqa: S311 - faults, no secret
+                self._torment(Scene(crew, road.proxy, dice), torments)
+                self.progress(self.seconds, "the workers go home")
+                stuck = crew.send_home(HOME_WITHIN)
+                self.progress(self.seconds, "the histories are judged")
+                verdict = crew.judge(TERMS)
+        return Outcome(
+            address=where,
+            capabilities=capabilities,
+            seed=self.seed,
+            seconds=self.seconds,
+            modes=modes,
+            verdict=verdict,
+            not_covered=not_covered,
+            stuck=[f"{worker.name}: {worker.log.read_text('utf-8')}" for worker in stuck],
+            left_behind="; ".join(left),
+        )
+
+    @contextmanager
+    def _cleaned(self, where: Address) -> Iterator[list[str]]:
+        left: list[str] = []
+        try:
+            yield left
+        finally:
+            left += filter(None, [clean(where, self.prefix, NAMES)])
+
+    def _possible(
+        self, capabilities: Capabilities, road: Road
+    ) -> tuple[list[Mode], list[Torment], list[str]]:
+        """Choose workers and faults by what the backend is; name what is left out, and why."""
+        not_covered = [f"cut, late and lost messages: {road.why_not}"] if road.why_not else []
+        network = list(ON_THE_NETWORK) if road.proxy is not None else []
+        if capabilities.scope == "process":
+            not_covered.append(
+                "several processes, kill -9 and fork: what is in memory is one process's own"
+            )
+            return ["mixed"], [*ON_THE_ONE_PROCESS, *network], not_covered
+        kinds: tuple[Mode, ...] = ("sync", "threads", "async")
+        modes = [kinds[number % len(kinds)] for number in range(self.workers)]
+        not_covered.append("clocks that jump, and what the server does when it is restarted")
+        return modes, [*ON_PROCESSES, *network], not_covered
+
+    def _torment(self, scene: Scene, torments: list[Torment]) -> None:
+        began = time.monotonic()
+        storm_at = began + self.seconds * CALM_BEFORE
+        calm_at = began + self.seconds * (1 - CALM_AFTER)
+        end = began + self.seconds
+        deck: list[Torment] = []
+        while (now := time.monotonic()) < end:
+            if storm_at <= now < calm_at and any(one.alive for one in scene.crew.workers):
+                if not deck:  # each kind once before any comes again
+                    deck = scene.dice.sample(torments, len(torments))
+                torment = deck.pop()
+                self.progress(now - began, torment.__name__.replace("_", " "))
+                torment(scene)
+                now = time.monotonic()
+            self.progress(now - began, "peace")
+            time.sleep(min(scene.dice.uniform(*BREATH), max(0.0, end - now)))
+
+
+def _remove(folder: Path) -> None:
+    shutil.rmtree(folder, ignore_errors=True)

@@ -30,9 +30,10 @@ from holdfast.testing.workload.worker import main
 class Worker:
     """One process of the crew."""
 
-    def __init__(self, name: str, mode: Mode, process: Process, log: Path) -> None:
+    def __init__(self, name: str, mode: Mode, plan: Plan, process: Process, log: Path) -> None:
         self.name = name
         self.mode: Mode = mode
+        self.plan = plan
         self.pid = process.pid
         self.process = process
         self.log = log
@@ -105,10 +106,10 @@ class Crew:
         name = f"{mode}-{self._started}"
         log = self.folder / f"{name}.log"
         process = self._process(log)
-        worker = Worker(name, mode, process, log)
+        worker = Worker(name, mode, plan or self.plan, process, log)
         self.workers.append(worker)
         if process.stdin is not None:
-            process.stdin.write((plan or self.plan).to_line(name, mode).encode() + b"\n")
+            process.stdin.write(worker.plan.to_line(name, mode).encode() + b"\n")
             process.stdin.flush()
         return worker
 
@@ -150,9 +151,9 @@ class Crew:
             worker.process.wait()
 
     def replace(self, worker: Worker) -> Worker:
-        """Kill a worker and start one like it."""
+        """Kill a worker and start one like it, with its plan."""
         self.kill(worker)
-        return self.start(worker.mode)
+        return self.start(worker.mode, worker.plan)
 
     @contextmanager
     def paused(self, worker: Worker) -> Iterator[None]:

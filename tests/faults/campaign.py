@@ -1,0 +1,135 @@
+"""One fault run: a crew on a ground, every fault that the ground knows, and what came of it.
+
+Faults come in rounds. In each round every kind happens once, in an order that the seed decides; now
+and then a worker is paused meanwhile. After each round there is peace for long enough to judge what
+only peace can show: that nobody waits too long, that the line is fair, that everybody goes on.
+"""
+
+import random
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from holdfast.api.client import Client
+from holdfast.testing.history.terms import Terms
+from holdfast.testing.verify.torments import ON_PROCESSES, Scene, Torment
+from holdfast.testing.watching import eventually
+from holdfast.testing.workload.crew import Crew
+from holdfast.testing.workload.plan import Habits, Mode, Plan
+from holdfast.testing.workload.processes import PROGRAM
+from tests.faults.ground import NAMES, PREFIX, SLOW_TTL, TTL, Ground
+from tests.faults.outcome import Outcome, resumed, words
+
+QUICK: tuple[Mode, ...] = ("sync", "threads", "async")
+SLOW: tuple[Mode, ...] = ("sync", "async")
+
+RECOVERY = 6.0
+PEACE = RECOVERY + 3.0
+BREATH = (0.05, 0.5)
+"""How long the crew is left alone between two faults."""
+
+PAUSED_MEANWHILE = 0.25
+"""How often a worker is paused while something else happens."""
+
+TERMS = Terms(waiting_limit=25.0, idle_limit=6.0, recovery=RECOVERY, telling_slack=0.9)
+HOME_WITHIN = 40.0
+EMPTY_WITHIN = 2 * SLOW_TTL
+
+
+def say(text: str) -> None:
+    """Print without delay: a long run is watched."""
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
+@dataclass(slots=True, kw_only=True)
+class Campaign:
+    """A run that is yet to be made; it makes at least one round, however few the seconds."""
+
+    ground: Ground
+    folder: Path
+    seconds: float
+    seed: int
+    program: Sequence[str] = PROGRAM
+    only: Sequence[str] = ()
+    """The names of the faults to choose from, if not all."""
+
+    say: Callable[[str], None] = say
+
+    def run(self) -> Outcome:
+        """Make the run. The ground must have been started; the folder must be empty."""
+        plan = Plan(
+            url=self.ground.url(),
+            folder=str(self.folder),
+            prefix=PREFIX,
+            names=NAMES,
+            seed=self.seed,
+            ttl=TTL,
+        )
+        slow = replace(plan, ttl=SLOW_TTL, hold=3.0, actors=1, habits=Habits(extends=0.0))
+        self.say(f"{self.ground.name}: {self.seconds:g} s with seed {self.seed}\n")
+        with Crew(plan, program=self.program, environment=self.ground.environment) as crew:
+            for mode in QUICK:
+                crew.start(mode)
+            for mode in SLOW:
+                crew.start(mode, slow)
+            eventually(lambda: len(resumed(self.folder)) == len(NAMES), 30, "work on every name")
+            done = self._rounds(Scene(crew, self.ground.proxy, random.Random(self.seed)))
+            stuck = crew.send_home(HOME_WITHIN)
+            left = self._left_held()
+            return Outcome(
+                ground=self.ground.name,
+                seed=self.seed,
+                torments=done,
+                missing=[name for name in map(_name, self._torments()) if not done[name]],
+                left_out=self.ground.left_out,
+                verdict=crew.judge(TERMS),
+                resumed=resumed(self.folder),
+                stuck=[f"{worker.name}:\n{words(worker)}" for worker in stuck],
+                failed=[f"{worker.name}:\n{words(worker)}" for worker in crew.failed()],
+                left_held=left,
+            )
+
+    def _torments(self) -> list[Torment]:
+        every = [*ON_PROCESSES, *self.ground.torments()]
+        return [one for one in every if not self.only or _name(one) in self.only]
+
+    def _rounds(self, scene: Scene) -> Counter[str]:
+        done: Counter[str] = Counter()
+        began = time.monotonic()
+        while not done or time.monotonic() < began + self.seconds:
+            round_ = self._torments()
+            scene.dice.shuffle(round_)
+            for torment in round_:
+                self._strike(torment, scene, time.monotonic() - began)
+                done[_name(torment)] += 1
+                time.sleep(scene.dice.uniform(*BREATH))
+            self.say(f"{time.monotonic() - began:7.1f} s  peace\n")
+            time.sleep(PEACE)
+        return done
+
+    def _strike(self, torment: Torment, scene: Scene, at: float) -> None:
+        both = torment not in ON_PROCESSES and scene.dice.random() < PAUSED_MEANWHILE
+        if not both:
+            self.say(f"{at:7.1f} s  {_name(torment)}\n")
+            torment(scene)
+            return
+        victim = scene.one()
+        self.say(f"{at:7.1f} s  {_name(torment)}, while {victim.name} is paused\n")
+        with scene.crew.paused(victim):
+            torment(scene)
+
+    def _left_held(self) -> list[str]:
+        """Name what is still held when every lease of the dead must be over."""
+        with Client(self.ground.url(), prefix=PREFIX) as client:
+            give_up_at = time.monotonic() + EMPTY_WITHIN
+            while (held := client.locks()) and time.monotonic() < give_up_at:
+                time.sleep(0.05)
+            return [str(info) for info in held]
+
+
+def _name(torment: Torment) -> str:
+    return torment.__name__.replace("_", " ")

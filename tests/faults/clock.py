@@ -1,0 +1,44 @@
+"""A wall clock that can be set, for the processes that are started with it.
+
+It is made by libfaketime (Debian's package of that name), where that is installed: a library that
+is loaded before all others and reads from a file how far the clock is off. The monotonic clocks
+stay as they are.
+"""
+
+from pathlib import Path
+
+LIBRARY = "faketime/libfaketimeMT.so.1"
+MISSING = "wall clocks that jump: libfaketime is not installed (apt-get install libfaketime)"
+
+
+class WallClock:
+    """The wall clock of some processes; ``offset`` is how many seconds it is ahead."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self.offset = 0.0
+        self.turn(0.0)
+
+    @staticmethod
+    def library() -> Path | None:
+        """Find the library, if it is installed."""
+        places = [Path("/usr/lib"), *Path("/usr/lib").glob("*-linux-*")]
+        return next((place / LIBRARY for place in places if (place / LIBRARY).exists()), None)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Give what a process must be started with to have this clock."""
+        return {
+            "LD_PRELOAD": str(self.library()),
+            "FAKETIME_TIMESTAMP_FILE": str(self._file),
+            "FAKETIME_NO_CACHE": "1",
+            "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+            "FAKETIME_DONT_RESET": "1",
+        }
+
+    def turn(self, seconds: float) -> None:
+        """Set it forward, or back, by so much."""
+        self.offset += seconds
+        new = self._file.with_suffix(".new")
+        new.write_text(f"{self.offset:+.3f}\n")
+        new.replace(self._file)  # never half a number

@@ -1,0 +1,11 @@
+"""Every ground there is, by the name that the command line and the tests know it by."""
+
+from collections.abc import Callable
+
+from tests.faults.ground import Ground
+from tests.faults.grounds.redis import RedisGround
+from tests.faults.grounds.sqlite import SqliteGround
+
+GROUNDS: dict[str, Callable[[], Ground]] = {
+    ground.name: ground for ground in (SqliteGround, RedisGround)
+}

@@ -3,9 +3,11 @@
 from collections.abc import Callable
 
 from tests.faults.ground import Ground
+from tests.faults.grounds.cluster import ClusterGround
 from tests.faults.grounds.redis import RedisGround
+from tests.faults.grounds.sentinel import SentinelGround
 from tests.faults.grounds.sqlite import SqliteGround
 
 GROUNDS: dict[str, Callable[[], Ground]] = {
-    ground.name: ground for ground in (SqliteGround, RedisGround)
+    ground.name: ground for ground in (SqliteGround, RedisGround, SentinelGround, ClusterGround)
 }

@@ -19,12 +19,15 @@ from holdfast.testing.verify.torments import ON_PROCESSES, Scene, Torment
 from holdfast.testing.watching import eventually
 from holdfast.testing.workload.crew import Crew
 from holdfast.testing.workload.plan import Habits, Mode, Plan
-from holdfast.testing.workload.processes import PROGRAM
-from tests.faults.ground import NAMES, PREFIX, SLOW_TTL, TTL, Ground
+from tests.faults.aim import AimedScene
+from tests.faults.ground import NAMES, PREFIX, ROOT, SLOW_TTL, TTL, Ground
 from tests.faults.outcome import Outcome, resumed, words
 
 QUICK: tuple[Mode, ...] = ("sync", "threads", "async")
 SLOW: tuple[Mode, ...] = ("sync", "async")
+
+SLOW_HOLD = 4 * SLOW_TTL
+"""The longest stay of a slow worker: some last for several lives, so that renewals matter."""
 
 RECOVERY = 6.0
 PEACE = RECOVERY + 3.0
@@ -53,9 +56,11 @@ class Campaign:
     folder: Path
     seconds: float
     seed: int
-    program: Sequence[str] = PROGRAM
     only: Sequence[str] = ()
     """The names of the faults to choose from, if not all."""
+
+    names: tuple[str, ...] = NAMES
+    peace: float = PEACE
 
     say: Callable[[str], None] = say
 
@@ -65,19 +70,22 @@ class Campaign:
             url=self.ground.url(),
             folder=str(self.folder),
             prefix=PREFIX,
-            names=NAMES,
+            names=self.names,
             seed=self.seed,
             ttl=TTL,
         )
-        slow = replace(plan, ttl=SLOW_TTL, hold=3.0, actors=1, habits=Habits(extends=0.0))
+        slow = replace(plan, ttl=SLOW_TTL, hold=SLOW_HOLD, actors=1, habits=Habits(extends=0.0))
         self.say(f"{self.ground.name}: {self.seconds:g} s with seed {self.seed}\n")
-        with Crew(plan, program=self.program, environment=self.ground.environment) as crew:
+        environment = {"PYTHONPATH": str(ROOT)}  # for workers that are programs of the tests
+        with Crew(plan, program=self.ground.program, environment=environment) as crew:
             for mode in QUICK:
                 crew.start(mode)
             for mode in SLOW:
                 crew.start(mode, slow)
-            eventually(lambda: len(resumed(self.folder)) == len(NAMES), 30, "work on every name")
-            done = self._rounds(Scene(crew, self.ground.proxy, random.Random(self.seed)))
+            eventually(
+                lambda: len(resumed(self.folder)) == len(self.names), 30, "work on every name"
+            )
+            done = self._rounds(AimedScene(crew, self.ground.proxy, random.Random(self.seed)))
             stuck = crew.send_home(HOME_WITHIN)
             left = self._left_held()
             return Outcome(
@@ -108,7 +116,7 @@ class Campaign:
                 done[_name(torment)] += 1
                 time.sleep(scene.dice.uniform(*BREATH))
             self.say(f"{time.monotonic() - began:7.1f} s  peace\n")
-            time.sleep(PEACE)
+            time.sleep(self.peace)
         return done
 
     def _strike(self, torment: Torment, scene: Scene, at: float) -> None:

@@ -1,7 +1,7 @@
 """A wall clock that can be set, for the processes that are started with it.
 
-It is made by libfaketime (Debian's package of that name), where that is installed: a library that
-is loaded before all others and reads from a file how far the clock is off. The monotonic clocks
+A file says how far it is off. Workers read it themselves (`clocked.py`); a server needs libfaketime
+(Debian's package of that name), a library that is loaded before all others. The monotonic clocks
 stay as they are.
 """
 
@@ -27,7 +27,7 @@ class WallClock:
 
     @property
     def environment(self) -> dict[str, str]:
-        """Give what a process must be started with to have this clock."""
+        """Give what a server must be started with to have this clock."""
         return {
             "LD_PRELOAD": str(self.library()),
             "FAKETIME_TIMESTAMP_FILE": str(self._file),

@@ -5,20 +5,24 @@ A new backend is one file in ``grounds`` with a ``Ground`` in it, and a line in
 everywhere and comes from ``holdfast.testing.verify``.
 """
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import ClassVar, Self
 
 from holdfast.testing.proxy.proxy import Proxy
 from holdfast.testing.scope import Scoped
 from holdfast.testing.verify.torments import Torment
+from holdfast.testing.workload.processes import PROGRAM
 
+ROOT = Path(__file__).parent.parent.parent
 PREFIX = "faults"
 NAMES = ("a", "b", "c", "d", "e")
 
 TTL = 1.0
-SLOW_TTL = 3.0
+SLOW_TTL = 2.0
 """The lives of leases: most workers are quick, some hold on for long and are renewed often."""
 
-QUARANTINE = "3s"
+QUARANTINE = "2s"
 """As long as the longest life: whatever a server has forgotten is over by then."""
 
 
@@ -27,10 +31,11 @@ class Ground(Scoped):
 
     name: ClassVar[str]
     proxy: Proxy | None = None
-    environment: ClassVar[dict[str, str]] = {}
-    """What the workers' processes get on top of our own."""
 
     def __init__(self) -> None:
+        self.program: Sequence[str] = PROGRAM
+        """What the workers' processes run."""
+
         self.left_out: list[str] = []
         """What cannot be done on this machine, and why."""
 

@@ -145,8 +145,6 @@ def test_what_a_right_world_writes_is_right(seed: int, workers: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         verdict = played(folder, seed, workers).judged(ends=False, **LIMITS)
     assert verdict.ok, str(verdict)
-    assert verdict.operations > 20
-    assert verdict.judged["exclusion"] > 0
 
 
 def test_every_rule_has_something_to_judge(tmp_path: Path) -> None:

@@ -77,7 +77,6 @@ def test_all_kinds_of_workers_together(url: str, folder: Path) -> None:
     assert verdict.claims >= 40 * 5
     for rule in ("exclusion", "succession", "tokens", "fencing", "order", "belief", "waiting"):
         assert verdict.judged[rule] > 20, verdict.judged
-    assert verdict.faults["exception"] > 5
     assert verdict.faults["cancellation"] > 2
 
 

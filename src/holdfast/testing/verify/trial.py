@@ -38,7 +38,7 @@ TTL = 1.0
 CALM_BEFORE, CALM_AFTER = 0.25, 0.2
 """Which parts of the time are free of faults."""
 
-BREATH = (0.1, 0.6)
+BREATH = (0.05, 0.4)
 """How long the crew is left alone between two faults."""
 
 HOME_WITHIN = 30.0

@@ -115,7 +115,6 @@ class Task:
                 self._diary.note("lost", told=True, why=error.reason)
             raise
         if turn.errs:
-            self._diary.mishap("exception")
             raise Rash
 
     async def _do(self, step: Step, turn: Turn, lease: AsyncLease) -> None:

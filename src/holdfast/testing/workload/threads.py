@@ -99,7 +99,6 @@ class Thread:
             self._diary.note("lost", told=told.wait(TOLD_WITHIN), why=error.reason)
             raise
         if turn.errs:
-            self._diary.mishap("exception")
             raise Rash
 
     def _do(self, step: Step, turn: Turn, lease: Lease) -> None:

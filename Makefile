@@ -9,7 +9,7 @@ CODE := $(wildcard src tests benchmarks examples conftest.py)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-debian check format-check lint types contracts bench bench-redis bench-checker soak format clean
+.PHONY: help demo test test-debian check format-check lint types contracts bench bench-redis bench-checker faults soak format clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -69,8 +69,14 @@ bench-redis: $(INSTALLED) ## the same on Redis, against the bare wire and its pe
 bench-checker: $(INSTALLED) ## how fast histories are judged: a million operations
 	$(BIN)/python -m benchmarks.checker
 
+faults: $(INSTALLED) ## one round of every fault on every backend, with the numbers
+	$(BIN)/python -m pytest -n $(WORKERS) -rP tests/faults/test_grounds.py tests/faults/test_broken.py
+
+SOAK_FOR ?= 10m
+
 soak: $(INSTALLED) ## the tests that take longer than CI allows
 	$(BIN)/python -m pytest -m soak --timeout 0
+	$(BIN)/python -m tests.faults.run --ground all --for $(SOAK_FOR)
 
 format: $(INSTALLED) ## format the code and mend what ruff can mend
 	$(BIN)/ruff check --fix-only --quiet $(CODE)

@@ -1,7 +1,8 @@
 """Workers with a deliberate flaw in their holdfast: ``python -m tests.faults.broken FLAW``.
 
 A fault run that could not fail would prove nothing. Each flaw is one that real libraries have, put
-into the rule or into the deadline of every worker; the runs of `test_broken.py` must find it.
+into the rule or into the deadline of every worker, and shows only when something goes wrong; the
+runs of `test_broken.py` must find it. Flaws that show in any weather are in `tests/workload`.
 """
 
 import sys
@@ -12,6 +13,7 @@ from holdfast.rules.desk import Desk
 from holdfast.rules.holding import Grant, Waiter
 from holdfast.rules.messages import Claim, Ended, Granted, Item, Release, Waiting, Withdraw
 from holdfast.testing.workload.worker import main
+from tests.workload.sabotaged import replace
 
 
 def late_deadlines() -> None:
@@ -20,7 +22,7 @@ def late_deadlines() -> None:
     def deadline(asked_at: float, remaining: float) -> float:
         return asked_at + 10 * remaining
 
-    lease.deadline = deadline
+    replace(lease, "deadline", deadline)
 
 
 def renewals_ignored() -> None:
@@ -35,8 +37,8 @@ def renewals_ignored() -> None:
             return Granted(item.claim_id, item.token, item.ttl, desk.mint / 1e6, ())
         return renewed(desk, item)
 
-    Desk.prolong = prolong  # type: ignore[method-assign, assignment]
-    claim._renewed = boast
+    replace(Desk, "prolong", prolong)
+    replace(claim, "_renewed", boast)
 
 
 def anybody_releases() -> None:
@@ -47,24 +49,23 @@ def anybody_releases() -> None:
         desk.grants.clear()
         return end(desk, request)
 
-    claim._end = free_for_all
+    replace(claim, "_end", free_for_all)
 
 
-def tokens_go_back() -> None:
-    """Count tokens down."""
+def tokens_counted() -> None:
+    """Count tokens in the record alone: whoever forgets the record begins anew."""
     grant = Desk.grant
 
-    def backwards(self: Desk, asked: Claim | Waiter, life: float) -> Granted:
-        self.mint = 10**9 - self.mint % 10**9
-        self.last_token = 0
-        return grant(self, asked._replace(seen_token=0), life)
+    def counted(desk: Desk, asked: Claim | Waiter, life: float) -> Granted:
+        desk.mint = 0
+        return grant(desk, asked._replace(seen_token=0), life)
 
-    Desk.grant = backwards  # type: ignore[method-assign, assignment]
+    replace(Desk, "grant", counted)
 
 
 FLAWS: dict[str, Callable[[], None]] = {
     flaw.__name__: flaw
-    for flaw in (late_deadlines, renewals_ignored, anybody_releases, tokens_go_back)
+    for flaw in (late_deadlines, renewals_ignored, anybody_releases, tokens_counted)
 }
 
 if __name__ == "__main__":

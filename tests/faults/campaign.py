@@ -17,7 +17,7 @@ from holdfast.api.client import Client
 from holdfast.testing.history.terms import Terms
 from holdfast.testing.verify.torments import ON_PROCESSES, Scene, Torment
 from holdfast.testing.watching import eventually
-from holdfast.testing.workload.crew import Crew
+from holdfast.testing.workload.crew import Crew, Worker
 from holdfast.testing.workload.plan import Habits, Mode, Plan
 from tests.faults.aim import AimedScene
 from tests.faults.ground import NAMES, PREFIX, ROOT, SLOW_TTL, TTL, Ground
@@ -26,7 +26,7 @@ from tests.faults.outcome import Outcome, resumed, words
 QUICK: tuple[Mode, ...] = ("sync", "threads", "async")
 SLOW: tuple[Mode, ...] = ("sync", "async")
 
-SLOW_HOLD = 4 * SLOW_TTL
+SLOW_HOLD = 3 * SLOW_TTL
 """The longest stay of a slow worker: some last for several lives, so that renewals matter."""
 
 RECOVERY = 6.0
@@ -37,7 +37,7 @@ BREATH = (0.05, 0.5)
 PAUSED_MEANWHILE = 0.25
 """How often a worker is paused while something else happens."""
 
-TERMS = Terms(waiting_limit=25.0, idle_limit=6.0, recovery=RECOVERY, telling_slack=0.9)
+TERMS = Terms(waiting_limit=25.0, idle_limit=6.0, recovery=RECOVERY, telling_slack=1.5)
 HOME_WITHIN = 40.0
 EMPTY_WITHIN = 2 * SLOW_TTL
 
@@ -97,7 +97,7 @@ class Campaign:
                 verdict=crew.judge(TERMS),
                 resumed=resumed(self.folder),
                 stuck=[f"{worker.name}:\n{words(worker)}" for worker in stuck],
-                failed=[f"{worker.name}:\n{words(worker)}" for worker in crew.failed()],
+                failed=[f"{one.name}:\n{words(one)}" for one in _faulty(crew)],
                 left_held=left,
             )
 
@@ -137,6 +137,12 @@ class Campaign:
             while (held := client.locks()) and time.monotonic() < give_up_at:
                 time.sleep(0.05)
             return [str(info) for info in held]
+
+
+def _faulty(crew: Crew) -> list[Worker]:
+    """Give the workers that ended with an error, or met one and went on."""
+    loud = [worker for worker in crew.workers if "Traceback" in words(worker)]
+    return loud + [worker for worker in crew.failed() if worker not in loud]
 
 
 def _name(torment: Torment) -> str:

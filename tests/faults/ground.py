@@ -19,10 +19,10 @@ PREFIX = "faults"
 NAMES = ("a", "b", "c", "d", "e")
 
 TTL = 1.0
-SLOW_TTL = 2.0
+SLOW_TTL = 3.0
 """The lives of leases: most workers are quick, some hold on for long and are renewed often."""
 
-QUARANTINE = "2s"
+QUARANTINE = "3s"
 """As long as the longest life: whatever a server has forgotten is over by then."""
 
 

@@ -44,10 +44,12 @@ class Outcome:
             found.append(f"only {rate:.1f} operations a second: nobody worked")
         found += [f"nothing was judged by {rule}" for rule in JUDGED if not verdict.judged[rule]]
         found += [
-            f"{name!r} was taken only {count} times after the last fault"
+            f"{name!r} was never taken after the last fault"
             for name, count in self.resumed.items()
-            if count < 5
+            if not count
         ]
+        if self.resumed.total() < FLOOR:
+            found.append(f"locks were taken only {self.resumed.total()} times after the last fault")
         found += [f"still held when all was over: {what}" for what in self.left_held]
         found += [f"did not come home: {who}" for who in self.stuck]
         found += [f"ended with an error: {who}" for who in self.failed]

@@ -15,9 +15,9 @@ class ClusterGround(Ground):
 
     name = "cluster"
 
-    def __init__(self) -> None:
+    def __init__(self, cluster: RedisCluster | None = None) -> None:
         super().__init__()
-        self._cluster = RedisCluster(appendonly="yes")
+        self._cluster = cluster or RedisCluster(appendonly="yes")
 
     def start(self) -> Self:
         """Start the nodes."""

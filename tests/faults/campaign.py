@@ -1,8 +1,9 @@
 """One fault run: a crew on a ground, every fault that the ground knows, and what came of it.
 
-Faults come in rounds. In each round every kind happens once, in an order that the seed decides; now
-and then a worker is paused meanwhile. After each round there is peace for long enough to judge what
-only peace can show: that nobody waits too long, that the line is fair, that everybody goes on.
+Faults come in rounds. In each round every kind happens once, in an order that the seed decides, and
+now and then with a worker paused meanwhile; whom it hits and how long it lasts is up to the moment.
+After each round there is peace for long enough to judge what only peace can show: that nobody waits
+too long, that the line is fair, that everybody goes on.
 """
 
 import random
@@ -85,7 +86,8 @@ class Campaign:
             eventually(
                 lambda: len(resumed(self.folder)) == len(self.names), 30, "work on every name"
             )
-            done = self._rounds(AimedScene(crew, self.ground.proxy, random.Random(self.seed)))
+            dice = random.Random(f"{self.seed}/scene")
+            done = self._rounds(AimedScene(crew, self.ground.proxy, dice))
             stuck = crew.send_home(HOME_WITHIN)
             left = self._left_held()
             return Outcome(
@@ -106,22 +108,24 @@ class Campaign:
         return [one for one in every if not self.only or _name(one) in self.only]
 
     def _rounds(self, scene: Scene) -> Counter[str]:
+        # Dice of its own: how often the scene's are rolled depends on who is inside just then.
+        schedule = random.Random(f"{self.seed}/schedule")
         done: Counter[str] = Counter()
         began = time.monotonic()
         while not done or time.monotonic() < began + self.seconds:
             round_ = self._torments()
-            scene.dice.shuffle(round_)
+            schedule.shuffle(round_)
             for torment in round_:
-                self._strike(torment, scene, time.monotonic() - began)
+                meanwhile = schedule.random() < PAUSED_MEANWHILE and torment not in ON_PROCESSES
+                self._strike(torment, scene, time.monotonic() - began, meanwhile=meanwhile)
                 done[_name(torment)] += 1
-                time.sleep(scene.dice.uniform(*BREATH))
+                time.sleep(schedule.uniform(*BREATH))
             self.say(f"{time.monotonic() - began:7.1f} s  peace\n")
             time.sleep(self.peace)
         return done
 
-    def _strike(self, torment: Torment, scene: Scene, at: float) -> None:
-        both = torment not in ON_PROCESSES and scene.dice.random() < PAUSED_MEANWHILE
-        if not both:
+    def _strike(self, torment: Torment, scene: Scene, at: float, *, meanwhile: bool) -> None:
+        if not meanwhile:
             self.say(f"{at:7.1f} s  {_name(torment)}\n")
             torment(scene)
             return

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from holdfast.testing.verify.torments import LONG, SHORT, Scene, Torment
 from holdfast.testing.watching import eventually
 from holdfast.testing.workload.crew import Fault
-from tests.faults.ground import PREFIX, SLOW_TTL
+from tests.faults.ground import PREFIX, quiet
 from tests.servers.redis import RedisServer
 
 PENDING = "0" * 16
@@ -120,11 +120,6 @@ class RedisFaults:
         yield
         fault.rejoined()
         server.start()
-
-
-def quiet() -> None:
-    """Leave everybody alone until whoever holds what is forgotten must have been told."""
-    time.sleep(SLOW_TTL)
 
 
 def has_mark(server: RedisServer) -> bool:

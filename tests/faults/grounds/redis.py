@@ -9,8 +9,8 @@ from holdfast.testing.proxy.proxy import Proxy
 from holdfast.testing.verify.torments import ON_THE_NETWORK, Scene, Torment
 from holdfast.testing.watching import eventually
 from tests.faults.clock import MISSING, WallClock
-from tests.faults.ground import QUARANTINE, SLOW_TTL, Ground
-from tests.faults.redis_faults import RedisFaults, quiet
+from tests.faults.ground import QUARANTINE, SLOW_TTL, Ground, quiet
+from tests.faults.redis_faults import RedisFaults
 from tests.servers.redis import RedisServer
 
 

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from holdfast.testing.verify.torments import LONG, SHORT, Scene, Torment
 from tests.faults.clock import WallClock
-from tests.faults.ground import Ground
-from tests.faults.redis_faults import quiet
+from tests.faults.ground import Ground, quiet
 
 BUSY_FOR = 30.0
 FILES = ("", "-wal", "-shm")

@@ -39,7 +39,9 @@ PAUSED_MEANWHILE = 0.25
 """How often a worker is paused while something else happens."""
 
 TERMS = Terms(waiting_limit=25.0, idle_limit=6.0, recovery=RECOVERY, telling_slack=1.5)
-HOME_WITHIN = 40.0
+WARM_WITHIN, HOME_WITHIN = 120.0, 60.0
+"""How long workers may take to start on a busy machine, and to finish their last turn."""
+
 EMPTY_WITHIN = 2 * SLOW_TTL
 
 
@@ -83,9 +85,7 @@ class Campaign:
                 crew.start(mode)
             for mode in SLOW:
                 crew.start(mode, slow)
-            eventually(
-                lambda: len(resumed(self.folder)) == len(self.names), 30, "work on every name"
-            )
+            eventually(self._is_warm, WARM_WITHIN, "work on every name")
             dice = random.Random(f"{self.seed}/scene")
             done = self._rounds(AimedScene(crew, self.ground.proxy, dice))
             stuck = crew.send_home(HOME_WITHIN)
@@ -102,6 +102,11 @@ class Campaign:
                 failed=[f"{one.name}:\n{words(one)}" for one in _faulty(crew)],
                 left_held=left,
             )
+
+    def _is_warm(self) -> bool:
+        """Whether every name has been taken; to look costs something, so it is done seldom."""
+        time.sleep(0.1)
+        return len(resumed(self.folder)) == len(self.names)
 
     def _torments(self) -> list[Torment]:
         every = [*ON_PROCESSES, *self.ground.torments()]

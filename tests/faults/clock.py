@@ -7,8 +7,11 @@ stay as they are.
 
 from pathlib import Path
 
+from tests.servers.binaries import Binary
+
 LIBRARY = "faketime/libfaketimeMT.so.1"
-MISSING = "wall clocks that jump: libfaketime is not installed (apt-get install libfaketime)"
+MISSING = "a server's clock that jumps: libfaketime is not installed (apt-get install libfaketime)"
+HANGS = "a server's clock that jumps: Debian's redis-server (its jemalloc) hangs under libfaketime"
 
 
 class WallClock:
@@ -24,6 +27,13 @@ class WallClock:
         """Find the library, if it is installed."""
         places = [Path("/usr/lib"), *Path("/usr/lib").glob("*-linux-*")]
         return next((place / LIBRARY for place in places if (place / LIBRARY).exists()), None)
+
+    @classmethod
+    def why_not(cls, server: Binary) -> str:
+        """Say why a server cannot be given such a clock, if it cannot."""
+        if cls.library() is None:
+            return MISSING
+        return HANGS if server.name == "debian" else ""
 
     @property
     def environment(self) -> dict[str, str]:

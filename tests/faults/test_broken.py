@@ -37,7 +37,7 @@ def ran(ground: Ground, folder: Path, fault: str, flaw: str | None = None) -> Ou
     return campaign.run()
 
 
-@pytest.mark.timeout(90)
+@pytest.mark.timeout(240)
 @pytest.mark.parametrize("flaw", FLAWS)
 def test_a_flaw_in_the_product_is_found(tmp_path: Path, flaw: str) -> None:
     """Each flaw ends in violations of a promise that it breaks, with the lines that prove it."""
@@ -51,7 +51,7 @@ def test_a_flaw_in_the_product_is_found(tmp_path: Path, flaw: str) -> None:
     assert str(proved[0]) in outcome.problems()
 
 
-@pytest.mark.timeout(90)
+@pytest.mark.timeout(240)
 def test_a_server_that_forgets_and_grants_at_once_is_found(tmp_path: Path) -> None:
     """Without the quarantine, a server that came back empty lets two in."""
     with RedisGround(quarantine="0s") as ground:

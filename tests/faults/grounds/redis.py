@@ -8,9 +8,10 @@ from typing import Self
 from holdfast.testing.proxy.proxy import Proxy
 from holdfast.testing.verify.torments import ON_THE_NETWORK, Scene, Torment
 from holdfast.testing.watching import eventually
-from tests.faults.clock import MISSING, WallClock
+from tests.faults.clock import WallClock
 from tests.faults.ground import QUARANTINE, SLOW_TTL, Ground, quiet
 from tests.faults.redis_faults import RedisFaults
+from tests.servers.binaries import chosen
 from tests.servers.redis import RedisServer
 
 
@@ -24,8 +25,8 @@ class RedisGround(Ground):
         self._quarantine = quarantine
         self._folder = tempfile.TemporaryDirectory(prefix="holdfast-clock-")
         self._clock: WallClock | None = None
-        if WallClock.library() is None:
-            self.left_out.append(MISSING)
+        if why_not := WallClock.why_not(chosen()):
+            self.left_out.append(why_not)
         else:
             self._clock = WallClock(Path(self._folder.name) / "clock")
         environment = self._clock.environment if self._clock else None

@@ -1,6 +1,5 @@
 """What came of a fault run: numbers for people, and everything that was not as it should be."""
 
-import json
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -42,7 +41,9 @@ class Outcome:
         if verdict.operations < FLOOR * verdict.seconds:
             rate = verdict.operations / verdict.seconds
             found.append(f"only {rate:.1f} operations a second: nobody worked")
-        found += [f"nothing was judged by {rule}" for rule in JUDGED if not verdict.judged[rule]]
+        found += [
+            f"nothing was judged by {rule}" for rule in JUDGED if not verdict.judged.get(rule)
+        ]
         found += [
             f"{name!r} was never taken after the last fault"
             for name, count in self.resumed.items()
@@ -70,19 +71,6 @@ class Outcome:
             *(f"  left out: {what}" for what in self.left_out),
         ]
         return "\n".join(line for line in lines if not line.endswith(": "))
-
-    def as_json(self) -> str:
-        """Give the numbers to a program."""
-        return json.dumps(
-            {
-                "ground": self.ground,
-                "seed": self.seed,
-                "torments": self.torments,
-                "left_out": self.left_out,
-                "problems": self.problems(),
-                "verdict": self.verdict.as_json(),
-            }
-        )
 
 
 def resumed(folder: Path) -> Counter[str]:

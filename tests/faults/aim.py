@@ -1,11 +1,13 @@
 """Hitting where it hurts: most faults of workers go to one that is inside a lock at that moment."""
 
 import os
+import time
 from pathlib import Path
 
 from holdfast.testing.history.form import SUFFIX
 from holdfast.testing.verify.torments import Scene
 from holdfast.testing.workload.crew import Worker
+from tests.faults.ground import SLOW_TTL, TTL
 
 OFTEN = 0.75
 TAIL = 400
@@ -13,7 +15,7 @@ TAIL = 400
 
 
 class AimedScene(Scene):
-    """A scene whose victims hold something, if anybody does, and mostly."""
+    """A scene whose victims mostly hold something, if anybody does."""
 
     def one(self) -> Worker:
         """Pick a worker that is alive, and preferably inside."""
@@ -23,6 +25,11 @@ class AimedScene(Scene):
         if inside and self.dice.random() < OFTEN:
             return self.dice.choice(inside)
         return super().one()
+
+    def wait(self, lives: tuple[float, float]) -> None:
+        """Do nothing for so many lives of a lease: now and then of one that lives long."""
+        ttl = self.dice.choice([TTL, TTL, SLOW_TTL])
+        time.sleep(self.dice.uniform(*lives) * ttl)
 
 
 def is_inside(worker: Worker, folder: Path) -> bool:

@@ -64,13 +64,18 @@ class Tale:
         )
 
     def fault(
-        self, id_: int, kind: str, span: tuple[float, float], workers: tuple[str, ...] = ()
+        self,
+        id_: int,
+        kind: str,
+        span: tuple[float, float],
+        workers: tuple[str, ...] = (),
+        **more: Any,
     ) -> Self:
         """Let a fault be on for a while; the processes are surely isolated 1 ms inside it."""
         begin, end = span
         self._roles["crew"] = "crew"
         pids = [self.pid(worker) for worker in workers] or None
-        self.say("crew", begin, "fault", id=id_, kind=kind, pids=pids)
+        self.say("crew", begin, "fault", id=id_, kind=kind, pids=pids, **more)
         if kind in {"pause", "silence"}:
             self.say("crew", begin + 1, "isolated", id=id_)
             self.say("crew", end - 1, "rejoined", id=id_)

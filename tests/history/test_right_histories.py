@@ -13,6 +13,7 @@ from tests.history.tale import Tale
 from tests.history.world import World
 
 LIMITS: dict[str, Any] = {"waiting_limit": 60.0, "idle_limit": 2.0, "recovery": 2.0}
+LIMITS["telling_slack"] = 0.4
 
 UNUSUAL: dict[str, Callable[[Tale], Tale]] = {
     "they touch and do not overlap": lambda tale: tale.hold("a", 1, (10, 50), checks=(49,)).hold(
@@ -101,6 +102,25 @@ UNUSUAL: dict[str, Callable[[Tale], Tale]] = {
         .say("b", 30, "queued", n=1)
         .say("b", 1100, "held", n=1, token=2)
     ),
+    "the backend forgot who held": lambda tale: (
+        tale.hold("a", 1, (10, 400), checks=(20, 390))
+        .hold("b", 2, (100, 300), checks=(110, 290))
+        .fault(1, "flush", (90, 91), forgets="all")
+    ),
+    "told a third of a life after it was forgotten": lambda tale: tale.hold(
+        "a", 1, (10, 700), checks=(20, 690)
+    ).fault(1, "flush", (90, 91), forgets="all"),
+    "forgotten while the holder was paused": lambda tale: (
+        tale.hold("a", 1, (10, 1010), checks=(20, 1000))
+        .fault(1, "flush", (90, 91), forgets="all")
+        .fault(2, "pause", (95, 900), ("a",))
+    ),
+    "only some grants were forgotten": lambda tale: tale.hold(
+        "a", 1, (10, 9000), checks=(20, 8000)
+    ).fault(1, "rollback", (90, 91), forgets="some"),
+    "a lease that lives longer because a clock was set back": lambda tale: tale.hold(
+        "a", 1, (10, 2000), checks=(1900,), renew=False
+    ).fault(1, "clock", (90, 5000), stretch=1.0),
     "two wait and nobody is told yet": lambda tale: tale.ask("a", 1).ask("b", 1),
 }
 
@@ -131,6 +151,7 @@ def test_every_rule_has_something_to_judge(tmp_path: Path) -> None:
     """The world is not so quiet that a rule could hide in it."""
     verdict = played(str(tmp_path), 1, 10, 30_000).judged(ends=False, **LIMITS)
     assert verdict.ok, str(verdict)
+    del verdict.judged["amnesia"]  # its server forgets nothing
     assert min(verdict.judged.values()) > 10, verdict.judged
     assert verdict.faults["pause"] > 0
     assert verdict.faults["kill"] > 0

@@ -49,6 +49,16 @@ EXCLUSION: dict[str, Wrong] = {
         .say("c", 70, "breaking", name="x", token=1, force=True)
         .say("c", 71, "broke", name="x", token=1, force=True, how="done")
     ),
+    "both after the backend has forgotten": lambda tale: (
+        tale.fault(1, "flush", (5, 6), forgets="all")
+        .hold("a", 1, (10, 50), checks=(20, 40))
+        .hold("b", 2, (30, 60), checks=(45,))
+    ),
+    "both before the backend forgot": lambda tale: (
+        tale.hold("a", 1, (10, 50), checks=(20, 40))
+        .hold("b", 2, (30, 60), checks=(35, 45))
+        .fault(1, "flush", (46, 47), forgets="all")
+    ),
 }
 
 SUCCESSION: dict[str, Wrong] = {
@@ -124,6 +134,9 @@ BELIEF: dict[str, Wrong] = {
     "while nobody can reach the backend": lambda tale: tale.hold(
         "a", 1, (10, 2000), checks=(20, 1500)
     ).fault(1, "silence", (30, 1800)),
+    "past all that a clock that was set back can give": lambda tale: tale.hold(
+        "a", 1, (10, 4000), checks=(3900,), renew=False
+    ).fault(1, "clock", (90, 5000), stretch=1.0),
     "long after it was broken": lambda tale: (
         tale.hold("a", 1, (10, 2000), checks=(20, 1500))
         .say("b", 30, "breaking", name="x", token=1, force=False)
@@ -175,7 +188,19 @@ ENDINGS: dict[str, Wrong] = {
     "another was killed": lambda tale: tale.hold("a", 1, (10, 20)).fault(1, "kill", (5, 6), ("b",)),
 }
 
+AMNESIA: dict[str, Wrong] = {
+    "long after the backend has forgotten it": lambda tale: tale.hold(
+        "a", 1, (10, 950), checks=(20, 900)
+    ).fault(1, "flush", (90, 91), forgets="all"),
+    "a fault of long before excuses nothing": lambda tale: (
+        tale.fault(1, "pause", (11, 19), ("a",))
+        .hold("a", 1, (10, 950), checks=(20, 900))
+        .fault(2, "flush", (90, 91), forgets="all")
+    ),
+}
+
 TERMS: dict[str, dict[str, Any]] = {
+    "amnesia": {"telling_slack": 0.4},
     "waiting": {"waiting_limit": 2.0, "recovery": 0.1},
     "idleness": {"idle_limit": 1.0, "recovery": 0.1},
     "endings": {"ends": False},
@@ -209,6 +234,7 @@ CASES = [
         ("waiting", WAITING),
         ("idleness", IDLENESS),
         ("endings", ENDINGS),
+        ("amnesia", AMNESIA),
     )
     for title, wrong in cases.items()
 ]

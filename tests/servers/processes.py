@@ -14,7 +14,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -29,8 +29,9 @@ _open: set["ServerProcess"] = set()
 class ServerProcess:
     """One server with a folder of its own; it can be started again and again in there."""
 
-    def __init__(self, binary: Binary) -> None:
+    def __init__(self, binary: Binary, environment: Mapping[str, str] | None = None) -> None:
         self.binary = binary
+        self._environment = environment or {}
         self.folder = Path(tempfile.mkdtemp(prefix="holdfast-", dir=_short_folder()))
         self.log = self.folder / "log"
         self._owner = os.getpid()
@@ -59,6 +60,7 @@ class ServerProcess:
                 return subprocess.Popen(
                     command,
                     cwd=self.folder,
+                    env=os.environ | self._environment,
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=log,

@@ -7,7 +7,7 @@ test's own way in, over the Unix socket, so it works past any proxy in front of 
 
 import shutil
 import signal
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Self
 from urllib.parse import quote, urlencode
@@ -39,9 +39,10 @@ class RedisServer(Scoped):
         cluster: bool = False,
         password: str = "",
         binary: Binary | None = None,
+        environment: Mapping[str, str] | None = None,
         **settings: Setting,
     ) -> None:
-        self._process = ServerProcess(binary or chosen())
+        self._process = ServerProcess(binary or chosen(), environment)
         self._kept = Port()
         self.port = self._kept.number
         self.address = (HOST, self.port)

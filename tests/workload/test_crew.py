@@ -159,6 +159,20 @@ def test_a_worker_that_hangs_is_ended_and_found_out(url: str, folder: Path) -> N
         assert crew.judge().found == {"endings": 1}
 
 
+def test_whoever_replaces_a_worker_gets_its_plan(url: str, folder: Path) -> None:
+    """A worker with a plan of its own is followed by one with the same."""
+    plan = plan_of(url, folder)
+    slow = replace(plan, ttl=5.0)
+    with Crew(plan, environment={"HOLDFAST_URL": "memory://unused"}) as crew:
+        worker = crew.start("sync", slow)
+        heir = crew.replace(worker)
+        assert (worker.plan, heir.plan, heir.mode) == (slow, slow, "sync")
+        assert crew.start("sync").plan is plan
+        environment = Path(f"/proc/{heir.pid}/environ")
+        if environment.exists():
+            eventually(lambda: b"HOLDFAST_URL=memory://unused" in environment.read_bytes(), 10)
+
+
 def test_a_crew_that_is_left_takes_everybody_along(url: str, folder: Path) -> None:
     """Whoever leaves the crew by an error leaves no process behind."""
 

@@ -19,12 +19,16 @@ which host. Every other line has ``at`` (nanoseconds on the boot clock) and ``do
 | breaking | *before* the call that breaks a lock | name, token, force |
 | broke | after it | name, token, force, how |
 | landed | inside the resource, in its own order | resource, fenced, token, value, by, n |
-| fault | *before* something is done to processes | id, kind, pids (none: all of them) |
+| fault | *before* something is done to processes | id, kind, pids (none: all), forgets, stretch |
 | isolated | when they can certainly not talk to the backend | id |
 | rejoined | *before* that is undone | id |
 | healed | after it has been undone | id |
 | mishap | when a worker does something rash itself | kind |
 | end | when the worker has nothing more to do | |
+
+A fault that ``forgets`` (``"some"`` or ``"all"``) breaks an assumption of the design: the backend
+loses grants that it has made, or ends them early. One with a ``stretch`` lets what was granted live
+that many seconds longer (a clock that was set back), and is healed only when that time is over.
 
 ``n`` numbers the claims of one file. What is asked for is written down before it is asked, and a
 state before it is acted upon; so whoever is killed leaves a history that is true as far as it goes.

@@ -12,9 +12,12 @@ class Terms:
     ``waiting_limit`` is how long one call may wait and ``idle_limit`` how long a name may be free
     although somebody waits for it, both counted only while no fault is on. ``recovery`` is how long
     after a fault things may still be unusual. ``in_order`` says whether the line is fair here.
+    ``telling_slack`` is how much later than a third of its life whoever holds something that the
+    backend has forgotten may be told.
     """
 
     waiting_limit: float | None = None
     idle_limit: float | None = None
     recovery: float = 5.0
     in_order: bool = True
+    telling_slack: float | None = None

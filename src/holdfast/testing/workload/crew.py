@@ -12,27 +12,28 @@ import select
 import signal
 import subprocess
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Literal, Self
 
 from holdfast.testing.history.judge import judge
 from holdfast.testing.history.record import Recorder
 from holdfast.testing.history.terms import Terms
 from holdfast.testing.history.verdict import Verdict
 from holdfast.testing.workload.plan import Mode, Plan
-from holdfast.testing.workload.processes import Forked, Process, spawned
+from holdfast.testing.workload.processes import PROGRAM, Forked, Process, spawned
 from holdfast.testing.workload.worker import main
 
 
 class Worker:
     """One process of the crew."""
 
-    def __init__(self, name: str, mode: Mode, process: Process, log: Path) -> None:
+    def __init__(self, name: str, mode: Mode, plan: Plan, process: Process, log: Path) -> None:
         self.name = name
         self.mode: Mode = mode
+        self.plan = plan
         self.pid = process.pid
         self.process = process
         self.log = log
@@ -77,10 +78,22 @@ class Fault:
 class Crew:
     """The workers of one run. Leaving it ends whoever is still there."""
 
-    def __init__(self, plan: Plan, *, forking: bool = False) -> None:
-        """Make a crew without workers; ``forking`` makes them cheaper, see ``processes``."""
+    def __init__(
+        self,
+        plan: Plan,
+        *,
+        forking: bool = False,
+        program: Sequence[str] = PROGRAM,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        """Make a crew without workers; ``forking`` makes them cheaper, see ``processes``.
+
+        Otherwise they run ``program``, with ``environment`` on top of our own.
+        """
         self.plan = plan
         self._forking = forking
+        self._program = program
+        self._environment = environment or {}
         self.folder = Path(plan.folder)
         self.workers: list[Worker] = []
         self._recorder = Recorder(self.folder, "crew", role="crew", seed=plan.seed)
@@ -92,21 +105,38 @@ class Crew:
         self._started += 1
         name = f"{mode}-{self._started}"
         log = self.folder / f"{name}.log"
-        process = Forked(log, main) if self._forking else spawned(log)
-        worker = Worker(name, mode, process, log)
+        process = self._process(log)
+        worker = Worker(name, mode, plan or self.plan, process, log)
         self.workers.append(worker)
         if process.stdin is not None:
-            process.stdin.write((plan or self.plan).to_line(name, mode).encode() + b"\n")
+            process.stdin.write(worker.plan.to_line(name, mode).encode() + b"\n")
             process.stdin.flush()
         return worker
 
+    def _process(self, log: Path) -> Process:
+        if self._forking:
+            return Forked(log, main)
+        return spawned(log, self._program, self._environment)
+
     @contextmanager
-    def fault(self, kind: str, pids: Iterable[int] | None = None) -> Iterator[Fault]:
-        """Write down that a fault is on while the block runs; without pids it is on for all."""
+    def fault(
+        self,
+        kind: str,
+        pids: Iterable[int] | None = None,
+        *,
+        forgets: Literal["some", "all"] | None = None,
+        stretch: float = 0.0,
+    ) -> Iterator[Fault]:
+        """Write down that a fault is on while the block runs; without pids it is on for all.
+
+        ``forgets`` and ``stretch`` are faults of the backend's memory and clock, see ``form``.
+        """
         self._faults += 1
         fault = Fault(self._recorder, self._faults, kind)
         hit = None if pids is None else list(pids)
-        self._recorder.note("fault", id=self._faults, kind=kind, pids=hit)
+        more: dict[str, Any] = {"forgets": forgets} if forgets else {}
+        more |= {"stretch": stretch} if stretch else {}
+        self._recorder.note("fault", id=self._faults, kind=kind, pids=hit, **more)
         number = self._faults
         try:
             yield fault
@@ -121,9 +151,9 @@ class Crew:
             worker.process.wait()
 
     def replace(self, worker: Worker) -> Worker:
-        """Kill a worker and start one like it."""
+        """Kill a worker and start one like it, with its plan."""
         self.kill(worker)
-        return self.start(worker.mode)
+        return self.start(worker.mode, worker.plan)
 
     @contextmanager
     def paused(self, worker: Worker) -> Iterator[None]:

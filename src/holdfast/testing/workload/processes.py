@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Protocol
 
@@ -43,11 +43,12 @@ class Process(Protocol):
         ...
 
 
-def spawned(log: Path) -> Process:
+def spawned(log: Path, program: Sequence[str], environment: Mapping[str, str]) -> Process:
     """Start a worker as a program; ``log`` gets its stderr."""
     with log.open("wb") as stderr:
         return subprocess.Popen(  # noqa: S603 - our own program
-            PROGRAM,
+            program,
+            env=os.environ | environment,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,  # says nothing; its end tells that forked children are gone
             stderr=stderr,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from holdfast.testing.history.rule import Rule
+from holdfast.testing.history.rules.amnesia import Amnesia
 from holdfast.testing.history.rules.belief import Belief
 from holdfast.testing.history.rules.endings import Endings
 from holdfast.testing.history.rules.exclusion import Exclusion
@@ -22,6 +23,7 @@ RULES: tuple[type[Rule], ...] = (
     Order,
     Belief,
     Telling,
+    Amnesia,
     Waiting,
     Idleness,
     Endings,

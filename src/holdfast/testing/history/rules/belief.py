@@ -3,7 +3,8 @@
 What was granted ends one life after the last moment at which it can have been asked for: a lease
 that is not renewed, after its grant; a process that was paused or cut off, after that began, and
 for good if it lasted that long, for nothing revives a lease; a broken one, after the break. All of
-this is on one clock, so there is no margin. ``max_hold`` ends it in any case.
+this is on one clock, so there is no margin; where the backend's own was set back, it is longer by
+as much. ``max_hold`` ends it in any case.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ class Belief(Rule):
     def __init__(self, terms: Terms, weather: Weather) -> None:
         super().__init__(terms, weather)
         self._faults: dict[int, tuple[str, list[int] | None]] = {}
+        self._stretches: dict[int, int] = {}
         self._open: dict[int, _Isolation] = {}
         self._of: dict[int | None, list[_Isolation]] = {}  # by pid, or None for everybody
         self._extended: dict[Claim, tuple[int, int]] = {}
@@ -45,6 +47,8 @@ class Belief(Rule):
     def on_fault(self, event: Event) -> None:
         """Remember whom it hits."""
         self._faults[event.fields["id"]] = (event.fields["kind"], event.fields["pids"])
+        if event.fields.get("stretch"):
+            self._stretches[event.fields["id"]] = round(event.fields["stretch"] * SECOND)
 
     def on_isolated(self, event: Event) -> None:
         """Begin a time without the backend."""
@@ -60,6 +64,7 @@ class Belief(Rule):
     def on_healed(self, event: Event) -> None:
         """Forget the fault."""
         self._faults.pop(event.fields["id"], None)
+        self._stretches.pop(event.fields["id"], None)
         if event.fields["id"] in self._open:
             self.on_rejoined(event)
 
@@ -79,8 +84,9 @@ class Belief(Rule):
         """See that the holder can still have had a lease."""
         claim = event.about()
         self.judged += 1
+        longer = sum(self._stretches.values())
         for over_at, why, proof in self._ends(claim):
-            if event.at > over_at and claim not in self._accused:
+            if event.at > over_at + longer and claim not in self._accused:
                 self._accused.add(claim)
                 self.accuse(
                     f"{claim} believes in {claim.name!r} at {self.clock(event.at)},"

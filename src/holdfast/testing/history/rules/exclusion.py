@@ -3,8 +3,8 @@
 A claim certainly holds from ``held_at`` to its last good check. Those spans are laid over each
 other, name by name: wherever they overlap, their weights must fit into the capacity. A pause shows
 no false overlap, because a span never reaches beyond a check; and it hides none, because a check
-after the pause stretches the span over all of it. A grant that was broken by force counts up to the
-moment before the break.
+after the pause stretches the span over all of it. A grant that was broken by force, or forgotten by
+the backend, counts up to the moment before that (``doubts``).
 
 Spans grow in the order of time. So those of one name are kept in the order of their last check, and
 a check looks back only as far as its own span reaches: in a good history, not at all.
@@ -13,8 +13,7 @@ a check looks back only as far as its own span reaches: in a good history, not a
 from __future__ import annotations
 
 from holdfast.testing.history.claims import Claim, Event
-from holdfast.testing.history.rule import Rule
-from holdfast.testing.history.rules.breaks import ForcedBreaks
+from holdfast.testing.history.rules.doubts import DoubtingRule
 from holdfast.testing.history.terms import Terms
 from holdfast.testing.history.weather import Weather
 
@@ -40,7 +39,7 @@ class _Name:
             self.accused.discard(claim)
 
 
-class Exclusion(Rule):
+class Exclusion(DoubtingRule):
     """Certain spans of belief fit into the capacity."""
 
     name = "exclusion"
@@ -48,11 +47,6 @@ class Exclusion(Rule):
     def __init__(self, terms: Terms, weather: Weather) -> None:
         super().__init__(terms, weather)
         self._names: dict[str, _Name] = {}
-        self._breaks = ForcedBreaks()
-
-    def on_breaking(self, event: Event) -> None:
-        """Take note that a grant may be doubled from now on."""
-        self._breaks.take(event)
 
     def on_held(self, event: Event) -> None:
         """Expect checks of this claim from now on."""
@@ -63,11 +57,12 @@ class Exclusion(Rule):
         """Stretch the claim's span to here, and look what it lies over."""
         claim = event.about()
         self.judged += 1
-        until = self._breaks.certain_until(claim)
-        if until <= claim.held_at:
-            return
+        until = self.certain_until(claim)
         name = self._names[claim.name]
-        since = max(name.spans.pop(claim, 0), claim.held_at)
+        since = max(name.spans.get(claim, 0), claim.held_at)
+        if until <= since:
+            return  # in doubt by now: its span grows no more
+        name.spans.pop(claim, None)
         self._compare(name, claim, since, until)
         name.spans[claim] = until
 

@@ -9,14 +9,13 @@ stale writes are possible (a pause after the check) and only noted.
 from __future__ import annotations
 
 from holdfast.testing.history.claims import Claim, Event
-from holdfast.testing.history.rule import Rule
-from holdfast.testing.history.rules.breaks import ForcedBreaks
+from holdfast.testing.history.rules.doubts import DoubtingRule
 from holdfast.testing.history.terms import Terms
 from holdfast.testing.history.verdict import Proof
 from holdfast.testing.history.weather import Weather
 
 
-class Fencing(Rule):
+class Fencing(DoubtingRule):
     """What has landed is in the order of tokens."""
 
     name = "fencing"
@@ -25,11 +24,6 @@ class Fencing(Rule):
         super().__init__(terms, weather)
         self._last: dict[str, tuple[int, int, Proof]] = {}
         self._refused: dict[Claim, tuple[int, Proof]] = {}
-        self._breaks = ForcedBreaks()
-
-    def on_breaking(self, event: Event) -> None:
-        """Take note that a grant may be doubled from now on."""
-        self._breaks.take(event)
 
     def on_landed(self, event: Event) -> None:
         """Compare with what had landed before."""
@@ -65,7 +59,7 @@ class Fencing(Rule):
         """Whoever was refused must not believe any more."""
         claim = event.about()
         refused = self._refused.get(claim)
-        if refused is not None and self._breaks.certain_until(claim) > refused[0]:
+        if refused is not None and self.certain_until(claim) > refused[0]:
             del self._refused[claim]
             self.accuse(
                 f"{claim} was refused at {self.clock(refused[0])}, a larger token having been"

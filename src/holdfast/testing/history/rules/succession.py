@@ -3,19 +3,18 @@
 Tokens grow with grants. So if a larger token of a name was *received* by somebody, its grant had
 been made by then; whoever has a smaller token and still believes at a later moment has believed
 beside it, unless there was room for both. This sees what spans of belief alone cannot: an intruder
-that was paused, killed or finished before it checked anything. A forced break excuses.
+that was paused, killed or finished before it checked anything. Doubts excuse (``doubts``).
 """
 
 from __future__ import annotations
 
 from holdfast.testing.history.claims import Claim, Event
-from holdfast.testing.history.rule import Rule
-from holdfast.testing.history.rules.breaks import ForcedBreaks
+from holdfast.testing.history.rules.doubts import DoubtingRule
 from holdfast.testing.history.terms import Terms
 from holdfast.testing.history.weather import Weather
 
 
-class Succession(Rule):
+class Succession(DoubtingRule):
     """A claim that believes is older than no conflicting grant that anybody has received."""
 
     name = "succession"
@@ -24,12 +23,7 @@ class Succession(Rule):
         super().__init__(terms, weather)
         self._newest: dict[str, Claim] = {}
         self._newest_exclusive: dict[str, Claim] = {}
-        self._breaks = ForcedBreaks()
         self._accused: set[Claim] = set()
-
-    def on_breaking(self, event: Event) -> None:
-        """Take note that a grant may be doubled from now on."""
-        self._breaks.take(event)
 
     def on_held(self, event: Event) -> None:
         """Remember the newest grants of the name."""
@@ -46,7 +40,7 @@ class Succession(Rule):
         newer = newest.get(claim.name)
         if newer is None or newer.token <= claim.token or claim in self._accused:
             return
-        until = self._breaks.certain_until(claim)
+        until = self.certain_until(claim)
         if newer.held_at < until:
             self._accused.add(claim)
             self.accuse(

@@ -1,0 +1,60 @@
+"""A holdfast that is broken on purpose is found out by the same runs that find nothing in ours."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.faults.broken import FLAWS
+from tests.faults.campaign import Campaign
+from tests.faults.ground import Ground
+from tests.faults.grounds.redis import RedisGround
+from tests.faults.grounds.sqlite import SqliteGround
+from tests.faults.outcome import Outcome
+
+SHOWN: dict[str, tuple[str, set[str]]] = {
+    "late_deadlines": ("pause", {"exclusion", "succession", "belief"}),
+    "renewals_ignored": ("pause", {"exclusion", "succession"}),
+    "anybody_releases": ("kill", {"exclusion", "succession"}),
+    "tokens_counted": ("deleted", {"tokens", "fencing"}),
+}
+"""By which fault a flaw shows, and the rules of which at least one must accuse."""
+
+
+def ran(ground: Ground, folder: Path, fault: str, flaw: str | None = None) -> Outcome:
+    """Make a short run with one kind of fault, on workers with a flaw."""
+    if flaw is not None:
+        ground.program = (sys.executable, "-m", "tests.faults.broken", flaw)
+    campaign = Campaign(
+        ground=ground,
+        folder=folder,
+        seconds=8.0,
+        seed=4,
+        only=[fault],
+        names=("a",),  # all of them want the same, so whoever should stop and does not is met
+        peace=1.0,
+    )
+    return campaign.run()
+
+
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize("flaw", FLAWS)
+def test_a_flaw_in_the_product_is_found(tmp_path: Path, flaw: str) -> None:
+    """Each flaw ends in violations of a promise that it breaks, with the lines that prove it."""
+    fault, rules = SHOWN[flaw]
+    with SqliteGround() as ground:
+        outcome = ran(ground, tmp_path, fault, flaw)
+    assert outcome.torments == {fault: outcome.torments[fault]}
+    proved = [one for one in outcome.verdict.violations if one.rule in rules]
+    assert proved, outcome.summary()
+    assert all(len(violation.proofs) > 1 for violation in proved)
+    assert str(proved[0]) in outcome.problems()
+
+
+@pytest.mark.timeout(240)
+def test_a_server_that_forgets_and_grants_at_once_is_found(tmp_path: Path) -> None:
+    """Without the quarantine, a server that came back empty lets two in."""
+    with RedisGround(quarantine="0s") as ground:
+        outcome = ran(ground, tmp_path, "emptied")
+    assert {"exclusion", "succession"} & set(outcome.verdict.found), outcome.summary()
+    assert outcome.problems()

@@ -80,6 +80,16 @@ def test_a_lease_that_was_gone_is_lost(how: str) -> None:
     assert world.told(events.Released) == []
 
 
+def test_a_lease_that_was_gone_is_told_to_its_listeners() -> None:
+    """Whoever asked to be told of a loss is called once, although only the release found it out."""
+    world, state = held(Ended("c1", "broken"))
+    called: list[str] = []
+    state.listeners.append(lambda: called.append("told"))
+    play(release(world.session, state))
+    play(release(world.session, state))
+    assert called == ["told"]
+
+
 def test_releasing_twice_asks_once() -> None:
     """A second release is harmless and silent."""
     world, state = held(RELEASED)

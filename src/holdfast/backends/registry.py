@@ -31,8 +31,9 @@ def open_backend(address: Address, prefix: str) -> Backend:
     if module is None:
         import difflib  # only to help with a mistake
 
-        near = difflib.get_close_matches(address.scheme, _MODULES, 1)
-        hint = f"did you mean {near[0]}://?" if near else f"known are: {', '.join(_MODULES)}"
+        known = [scheme for scheme in _MODULES if scheme != "sandbox"]  # a Sandbox makes its own
+        near = difflib.get_close_matches(address.scheme, known, 1)
+        hint = f"did you mean {near[0]}://?" if near else f"known are: {', '.join(known)}"
         raise Misuse(f"no backend has the scheme {address.scheme!r} ({address.shown}); {hint}")
     try:
         connect = import_module(module).connect

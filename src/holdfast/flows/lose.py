@@ -23,6 +23,11 @@ def lose(session: Session, state: LeaseState, reason: str) -> None:
         bell.ring()
     if state.company is not None:
         _lose_company(session, state)
+    call_listeners(state)
+
+
+def call_listeners(state: LeaseState) -> None:
+    """Call everybody who asked to be told of the loss, each once."""
     failure: Exception | None = None
     while state.listeners:
         try:

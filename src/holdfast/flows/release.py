@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from holdfast.errors import BackendUnavailable
 from holdfast.flows.book import LeaseState
-from holdfast.flows.lose import disown, lose
+from holdfast.flows.lose import call_listeners, disown, lose
 from holdfast.flows.session import Session, ask_again, ask_until
 from holdfast.observe import events
 from holdfast.rules.lease import PATIENCE
@@ -74,6 +74,7 @@ def _judge(session: Session, state: LeaseState, reply: Reply, held_for: float) -
         # It was taken away before its deadline: broken by force, or forgotten by the server.
         state.loss = f"the backend had ended it before the release ({reply.how})"
         session.hub.tell(events.Lost(state.name, state.token, held_for, state.loss))
+        call_listeners(state)
     elif session.hub.curious:
         session.hub.tell(events.Released(state.name, state.token, held_for))
 

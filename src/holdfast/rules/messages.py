@@ -193,16 +193,20 @@ class Notice(NamedTuple):
 ClaimRequest: TypeAlias = Claim | Renew | Release | Withdraw | Advance | Break | Look
 """What the rule for claims decides."""
 
-NameRequest: TypeAlias = "ClaimRequest | RecordRequest | BucketRequest"
-"""A request about one name, to whichever of the three families."""
-
-Request: TypeAlias = "NameRequest | ListNames"
-
 ClaimReply: TypeAlias = (
     Granted | Waiting | Busy | Ended | Refused | Renewed | Broke | NotHeld | Seen
 )
 
-Reply: TypeAlias = "ClaimReply | RecordReply | BucketReply"
+if TYPE_CHECKING:
+    NameRequest: TypeAlias = ClaimRequest | RecordRequest | BucketRequest
+    """A request about one name, to whichever of the three families."""
+
+    Reply: TypeAlias = ClaimReply | RecordReply | BucketReply
+else:  # the classes of the other two are made when somebody uses them
+    NameRequest = ClaimRequest
+    Reply = ClaimReply
+
+Request: TypeAlias = NameRequest | ListNames
 
 CLAIM_REQUESTS = (Claim, Release, Renew, Advance, Withdraw, Break, Look)
-"""The same as classes, the most frequent first: how a backend tells the families apart."""
+"""The classes of ``ClaimRequest``, the most frequent first: so a backend tells families apart."""

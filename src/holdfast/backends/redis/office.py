@@ -8,7 +8,7 @@ mark and the replicas' word are dealt with once.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 from holdfast import clock
 from holdfast.backends.redis import faults, replies
@@ -21,7 +21,7 @@ from holdfast.backends.redis.topology import ClusterMap, redirected, topology_of
 from holdfast.errors import BackendUnavailable
 from holdfast.rules.messages import Claim, Granted, NameRequest, Notice, Renew, Renewed, Reply
 
-Answer: TypeAlias = "Reply | BackendUnavailable"
+Answer = Reply | BackendUnavailable
 
 ROUNDS = 5
 """How often one letter is sent anew before its call fails: redirections do not go on for ever."""

@@ -12,7 +12,6 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeAlias
 
 from holdfast import clock
 from holdfast.backends.sqlite import faults
@@ -21,9 +20,9 @@ from holdfast.errors import BackendUnavailable
 from holdfast.observe.hub import complain
 from holdfast.rules.messages import Reply, Request
 
-Answer: TypeAlias = "asyncio.Future[list[Reply | BackendUnavailable]]"
+Answer = asyncio.Future[list[Reply | BackendUnavailable]]
 
-Settled: TypeAlias = "tuple[Answer, list[Reply | BackendUnavailable]]"
+Settled = tuple[Answer, list[Reply | BackendUnavailable]]
 
 LATE = 0.05
 """How much later than the deadline an answer may come that is under way already."""

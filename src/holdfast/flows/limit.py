@@ -76,7 +76,7 @@ async def take(session: Session, limit: Limit, permits: int, wait: float | None)
         await session.runtime.finish(_give_back(session, request))
         raise
     refusal = _refused(session, limit, permits, reply)
-    waiting = "" if wait == 0 else f", longer than the wait of {readable(wait or 0.0)}"
+    waiting = f", longer than the wait of {readable(wait)}" if wait else ""
     raise RateLimited(
         f"{printable(limit.name)!r} is over its limit: {permits} would be there in"
         f" {readable(refusal.retry_after)}{waiting}. Try again then, or wait for longer.",

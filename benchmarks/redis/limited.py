@@ -16,8 +16,10 @@ import limits
 import limits.aio
 
 import holdfast
-from benchmarks.figures import Aim, Figure, Value
+from benchmarks.figures import Figure, Value
+from benchmarks.redis.cycle_figures import at_least
 from benchmarks.redis.peers import CONNECTIONS
+from benchmarks.redis.placement import placed, placements
 from benchmarks.redis.scale import Scale
 from benchmarks.rounds import Samples, interleaved, median_ratio
 from tests.servers.redis import RedisServer
@@ -42,7 +44,7 @@ def measure(scale: Scale) -> list[Figure]:
                     label: _by_threads(label, work, threads, scale) for label, work in works.items()
                 }
                 what = f"permit, {threads} thread{'s' * (threads > 1)}"
-                found += _figures(what, interleaved(rivals, scale.rounds), {FIXED: 3, MOVING: 3})
+                found += _placed(what, threads, server, rivals, scale, 3)
         with asyncio.Runner() as loop:
             closing = AsyncExitStack()
             async_works = loop.run(_async_works(server, closing))
@@ -52,8 +54,7 @@ def measure(scale: Scale) -> list[Figure]:
                     for label, work in async_works.items()
                 }
                 what = f"permit, {tasks} task{'s' * (tasks > 1)}"
-                aims = {FIXED: 10, MOVING: 10} if tasks > 1 else {}
-                found += _figures(what, interleaved(rivals, scale.rounds), aims)
+                found += _placed(what, tasks, server, rivals, scale, 10 if tasks > 1 else None)
             loop.run(closing.aclose())
     return found
 
@@ -148,7 +149,26 @@ def _by_tasks(
     return lambda: loop.run(rate())
 
 
-def _figures(what: str, rates: Samples, aims: Mapping[str, float]) -> list[Figure]:
+def _placed(
+    what: str,
+    callers: int,
+    server: RedisServer,
+    rivals: Mapping[str, Callable[[], float]],
+    scale: Scale,
+    aim: float | None,
+) -> list[Figure]:
+    """Let them take turns, wherever so many callers are measured."""
+    found = []
+    for where in placements(callers):
+        with placed(where, server.pid):
+            rates = interleaved(rivals, scale.rounds)
+        title = what if where == "free" else f"{what} ({where})"
+        # On two cores a call is mostly waking up, for everybody.
+        found += _figures(title, rates, None if where == "two cores" else aim)
+    return found
+
+
+def _figures(what: str, rates: Samples, aim: float | None) -> list[Figure]:
     return [
         Figure(
             what=what,
@@ -156,7 +176,7 @@ def _figures(what: str, rates: Samples, aims: Mapping[str, float]) -> list[Figur
             against=theirs,
             theirs=Value(median(rates[theirs]), "cycles/s"),
             result=Value(median_ratio(rates[OURS], rates[theirs]), "times"),
-            aim=Aim("at least", Value(aims[theirs], "times")) if theirs in aims else None,
+            aim=at_least(aim),
         )
         for theirs in (FIXED, MOVING)
     ]

@@ -28,8 +28,8 @@ def test_what_goes_in_comes_out(value: Any) -> None:
 
 @pytest.mark.parametrize(
     "value",
-    [(1, 2), [(1,)], {1: 2}, {None: 1}, {1, 2}, object(), float("inf"), {"a": float("nan")}],
-    ids=lambda value: type(value).__name__,
+    [(1, 2), [(1,)], {1: 2}, {None: 1}, {1, 2}, ..., float("inf"), {"a": float("nan")}],
+    ids=repr,
 )
 def test_what_would_come_back_as_something_else_is_refused(value: Any) -> None:
     """JSON would make a list of a tuple and text of every key: that is said, not done."""

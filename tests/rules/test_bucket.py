@@ -56,7 +56,7 @@ class Desk:
         return self.ask(GiveBack("limiter", "x", take_id))
 
 
-@settings(max_examples=1_500)
+@settings(max_examples=800)
 @given(histories("steady"))
 def test_a_bucket_says_what_the_textbook_says(history: History) -> None:
     """Never too much in any stretch of time, in order, nothing taken twice, exact to the last."""

@@ -50,7 +50,7 @@ class Desk:
         return reply.version
 
 
-@settings(max_examples=1_500)
+@settings(max_examples=800)
 @given(histories())
 def test_a_record_keeps_every_promise(history: History) -> None:
     """Linearizable, versions that only grow, truthful about what it has forgotten, fenced."""

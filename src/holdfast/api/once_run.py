@@ -45,7 +45,7 @@ class Terms:
 class _RunFace(Generic[LockT, LeaseT]):
     """What both twins say without asking anybody."""
 
-    __slots__ = ("_given_up", "_lease", "_lock", "_stored", "_terms")
+    __slots__ = ("_given_up", "_lease", "_lock", "_stored", "_terms", "_worked")
 
     def __init__(self, terms: Terms) -> None:
         self._terms = terms
@@ -53,6 +53,7 @@ class _RunFace(Generic[LockT, LeaseT]):
         self._lease: LeaseT | None = None
         self._stored: Stored | None = None
         self._given_up = False
+        self._worked = False
 
     @property
     def key(self) -> str:
@@ -85,6 +86,7 @@ class _RunFace(Generic[LockT, LeaseT]):
             raise Misuse(
                 f"{self._terms.plan.called} is done already; its result cannot be replaced"
             )
+        self._worked = True  # what goes wrong from here on is no failure of the work
         return self._lease
 
     def _keep(self, lease: LeaseT, value: object) -> None:
@@ -93,7 +95,7 @@ class _RunFace(Generic[LockT, LeaseT]):
 
     def _to_be_stored(self, error: BaseException | None) -> Exception | None:
         """Give the error whose story others are to be told, if that was asked for."""
-        wanted = self._terms.store_errors and not self.done
+        wanted = self._terms.store_errors and not self._worked
         return error if wanted and isinstance(error, Exception) else None
 
     def _insist_on_result(self, error: BaseException | None) -> None:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from holdfast.durations import readable
 from holdfast.errors import BackendUnavailable, Misuse, RateLimited
 from holdfast.flows.explain import nonsense
-from holdfast.flows.session import Session, ask_until
+from holdfast.flows.session import Session, ask_again, ask_until
 from holdfast.observe import events
 from holdfast.rules.bucket import OWED_LIMIT
 from holdfast.rules.bucket_messages import GiveBack, Short, Take, Terms, Took
@@ -76,7 +76,7 @@ async def take(session: Session, limit: Limit, permits: int, wait: float | None)
         await session.runtime.finish(_give_back(session, request))
         raise
     refusal = _refused(session, limit, permits, reply)
-    waiting = "" if wait == 0 else f", longer than the wait of {readable(wait or 0.0)}"
+    waiting = f", longer than the wait of {readable(wait)}" if wait else ""
     raise RateLimited(
         f"{printable(limit.name)!r} is over its limit: {permits} would be there in"
         f" {readable(refusal.retry_after)}{waiting}. Try again then, or wait for longer.",
@@ -90,10 +90,14 @@ def _take(session: Session, limit: Limit, permits: int, longest: int) -> Take:
 
 
 async def _ask(session: Session, request: Take) -> Took | Short:
-    reply, _ = await ask_until(session, request, session.runtime.now() + session.call_limit)
+    by = session.runtime.now() + session.call_limit
+    try:
+        reply = await session.wire.ask(request, by)
+    except BackendUnavailable as error:
+        reply, _ = await ask_again(session, request, by, error)
+    if isinstance(reply, (Took, Short)):  # most calls end here
+        return reply
     match reply:
-        case Took() | Short():
-            return reply
         case Refused():
             raise Misuse(
                 f"the limiter {printable(request.name)!r} cannot be used like this: {reply.detail}."

@@ -43,7 +43,8 @@ class Entry(NamedTuple):
     """The record as it stands; ``value`` is ``None``, and ``version`` 0, where there is none.
 
     ``left`` is how long the value still lives (``None``: for ever), ``fence`` the largest token
-    under which it was written, ``at`` the backend's wall clock when it answered.
+    under which it was written, ``at`` the backend's wall clock when it answered: a look that is
+    asked together with a claim came after the grant if ``at`` is not before its ``granted_at``.
     """
 
     value: bytes | None

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from holdfast import clock
+from holdfast.backends.redis.scripts import script
 from holdfast.errors import BackendUnavailable
 from holdfast.rules.bucket import OWED_LIMIT
 from holdfast.rules.bucket_messages import (
@@ -22,10 +24,12 @@ from holdfast.rules.bucket_messages import (
     Terms,
     Took,
 )
+from holdfast.rules.messages import Claim, Granted, Want
 from holdfast.rules.record import KEEP_LIMIT, SWAPS_LONGEST, VALUE_LIMIT
 from holdfast.rules.record_messages import Entry, Get, Moved, RecordRequest, Swap, Swapped
+from holdfast.runtimes.step import run
 from holdfast.testing.watching import eventually
-from tests.backends.redis.differential_wire import Asker
+from tests.backends.redis.differential_wire import HOLDER, Asker
 from tests.backends.redis.family_stage import FamilyStage
 from tests.rules.record_histories import START, swap_id_of
 from tests.servers.redis import RedisServer
@@ -111,6 +115,20 @@ def test_forgotten_scripts_are_sent_again(redis_server: SharedServer, asker: Ask
     assert isinstance(asker.ask(GET), Entry)
     assert isinstance(asker.ask(TAKE), Took)
     assert asker.ask(GIVE_BACK) == GaveBack("undone")
+
+
+def test_a_look_that_came_before_the_grant_can_be_told() -> None:
+    """A claim whose script must be sent first is carried out after the look that was behind it."""
+    with RedisServer() as server, Asker(server.url(quarantine=0)) as asker:
+        server.ask("SCRIPT", "LOAD", script("record_get").body)
+        claim = Claim("x", ONE, Want("lock", 1, 1, 10.0), HOLDER, "", 0.0)
+        granted, seen = run(asker._wire.ask_all([claim, GET], clock.now() + 5))
+        assert isinstance(granted, Granted)
+        assert isinstance(seen, Entry)
+        assert seen.at < round(granted.granted_at * 1e6)
+        again = asker.ask(GET)
+        assert isinstance(again, Entry)
+        assert again.at > round(granted.granted_at * 1e6)
 
 
 def test_refusals_have_the_same_words_as_the_rules(redis_server: SharedServer) -> None:

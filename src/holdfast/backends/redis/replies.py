@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import struct
-from functools import lru_cache
+from collections.abc import Callable
+from functools import cache, lru_cache
 from typing import Any
 
 from holdfast.backends.redis import faults
@@ -55,11 +56,9 @@ def mark_of(raw: bytes | list[Any]) -> int:
 def read_quick(request: Asked, raw: Any, mark: int) -> Reply | None:
     """Read what most calls get; ``None`` for anything else, or under another birth mark."""
     if type(raw) is not bytes:
-        if isinstance(request, (Claim, Release)) or type(raw) is not list or raw[0] != mark:
+        if type(raw) is not list or raw[0] != mark or isinstance(request, (Claim, Release)):
             return None
-        from holdfast.backends.redis import takes  # locks alone do without
-
-        return takes.read(raw)
+        return _reader_of_takes()(raw)
     claim_id: str = request.claim_id  # type: ignore[union-attr]  # whoever gets bytes has one
     if raw[0] == GRANTED:
         _, marked, token, left, since = _GRANTED(raw)
@@ -68,6 +67,13 @@ def read_quick(request: Asked, raw: Any, mark: int) -> Reply | None:
         slots = _slots(raw[33:]) if len(raw) > 33 else ()  # noqa: PLR2004 - they come last
         return Granted(claim_id, int(token), left / 1e6, since / 1e6, slots)
     return Ended(claim_id, _ENDINGS[raw[9:]]) if _MARKED(raw)[1] == mark else None
+
+
+@cache
+def _reader_of_takes() -> Callable[[list[Any]], Reply | None]:
+    from holdfast.backends.redis.takes import read  # locks alone do without
+
+    return read
 
 
 def read(request: Asked, raw: bytes | list[Any]) -> Reply:

@@ -62,7 +62,7 @@ class Takes:
 
 def read(raw: list[Any]) -> Took | Short | None:
     """Read what most takes get; ``None`` for anything else."""
-    _, what, *cells = raw
+    what = raw[1]
     if what == b"took":
-        return Took(*cells)
-    return Short(*cells) if what == b"short" else None
+        return Took(raw[2], raw[3])
+    return Short(raw[2], raw[3]) if what == b"short" else None

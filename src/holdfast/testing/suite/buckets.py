@@ -141,8 +141,11 @@ class TestBuckets:
         await other.expect(Took, take._replace(take_id=fresh_id()))
 
     async def test_a_batch_is_carried_out_in_its_order(self, world: World) -> None:
-        """What is asked together is taken one after the other."""
+        """What is asked together is taken one after the other, once a server knows the scripts."""
         asker = world.asker("buckets")
+        taught = _take()
+        await asker.expect(Took, taught)
+        await asker.expect(GaveBack, GiveBack("limiter", "x", taught.take_id))
         takes = [_take(4), _take(4), _take(4), _take(2)]
         last = GiveBack("limiter", "x", takes[3].take_id)
         replies = await asker.ask_all([*takes, last, _take(2)])

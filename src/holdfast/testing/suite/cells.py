@@ -131,8 +131,10 @@ class TestCells:
         alice, bob = world.party(), world.party()
         old: Any = await alice.acquire("lock", on_loss="flag")
         await alice.do(partial(cell(alice).update, lambda _: "a", under=old))
-        broken = await bob.break_lock("lock", old.token, force=True)
-        assert broken.token == old.token
+        told: list[str] = []
+        old.on_lost(lambda: told.append("lost"))
+        await bob.break_lock("lock", old.token, force=True)
+        await eventually_async(lambda: told, 5.0, "the loss")
         new = await bob.acquire("lock")
         _, version = await bob.do(partial(cell(bob).update, lambda _: "b", under=new))
         old._state.loss, old._state.deadline = "", clock.now() + 60  # noqa: SLF001 - a pause after the check

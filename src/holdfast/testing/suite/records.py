@@ -183,21 +183,24 @@ class TestRecords:
         await asker.ask(Release("x", lease.claim_id))
 
     async def test_a_batch_is_carried_out_in_its_order(self, world: World) -> None:
-        """What is asked together is done one after the other: a claim, a look, a swap, a look."""
+        """What is asked together is done one after the other: a claim, a look, a swap, a look.
+
+        A look says when it was made, so it can be told from one that was made before the grant:
+        where a server must first be taught a script, that request comes later than its batchmates.
+        """
         asker = world.asker("records")
+        for taught in (_claim("x"), GET, _swap(None, 0), Look("x")):
+            reply = await asker.ask(taught)
+            if isinstance(reply, Granted):
+                await asker.ask(Release("x", reply.claim_id))
         claim = _claim("x")
-        requests: list[Request] = [
-            claim,
-            GET,
-            _swap(b"a", 0),
-            GET,
-            Release("x", claim.claim_id),
-            Look("x"),
-        ]
+        release = Release("x", claim.claim_id)
+        requests: list[Request] = [claim, GET, _swap(b"a", 0), GET, release, Look("x")]
         granted, before, swapped, after, _, seen = await asker.ask_all(requests)
         assert isinstance(granted, Granted)
         assert isinstance(before, Entry)
         assert before.value is None
+        assert before.at >= round(granted.granted_at * 1e6)
         assert isinstance(swapped, Swapped)
         assert isinstance(after, Entry)
         assert after[:2] == (b"a", swapped.version)

@@ -14,7 +14,7 @@ import pytest
 
 from holdfast.cli import codes
 from holdfast.testing.watching import eventually
-from tests.cli.shell import Shell, until
+from tests.cli.shell import Shell
 from tests.conformance.redis_backends import _cluster, _sentinels
 from tests.servers.redis import RedisServer
 
@@ -116,7 +116,7 @@ def test_interrupted(shell: Shell, server: RedisServer) -> None:
     """Ctrl-C ends it with 130, without a verdict; no key and no worker is left."""
     server.ask("FLUSHALL")
     verifying = shell.start("verify", server.url(quarantine=0), "--for", "1m")
-    eventually(lambda: any(key.endswith("{a}") for key in keys(server)), 20, "work on the server")
+    eventually(lambda: any(key.endswith("{a}") for key in keys(server)), 60, "work on the server")
     verifying.send_signal(signal.SIGINT)
     out, errors = verifying.communicate(timeout=30)
     assert (verifying.returncode, out) == (130, "")
@@ -177,7 +177,7 @@ def test_the_bar_on_a_terminal(shell: Shell) -> None:
         screen += os.read(master, 4096)
         return text in screen
 
-    until(lambda: shows(b"peace"))
+    eventually(lambda: shows(b"peace"), 60, "the bar")
     assert verifying.stdout is not None
     assert verifying.stdout.read().startswith("0 violations in ")
     assert verifying.wait() == 0

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -148,6 +149,18 @@ def test_what_cannot_be_mixed_is_refused(tmp_path: Path, first: str, words: str)
     (tmp_path / "b.jsonl").write_text(first)
     with pytest.raises(HistoryError, match=words):
         judge(tmp_path)
+
+
+def test_a_long_run_of_many_workers_needs_few_open_files(tmp_path: Path) -> None:
+    """Workers that come and go are read as they come and go."""
+    tale = Tale(tmp_path)
+    for turn in range(300):
+        tale.hold(f"w{turn}", turn + 1, (turn * 10 + 5, turn * 10 + 9), checks=(turn * 10 + 7,))
+    assert tale.judged().ok
+    program = shlex.join([sys.executable, "-m", "holdfast.testing.history", str(tmp_path)])
+    command = ["/bin/sh", "-c", f"ulimit -n 32; exec {program}"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stdout == "0 violations in 900 operations under 0 faults\n", done.stderr
 
 
 def test_nothing_is_no_history(tmp_path: Path) -> None:

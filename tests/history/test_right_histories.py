@@ -138,7 +138,7 @@ def played(folder: str, seed: int, workers: int = 6, length: float = 3000.0) -> 
     return World(Tale(Path(folder)), seed, workers=workers, length=length).run()
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(seed=st.integers(0, 2**32), workers=st.integers(1, 12))
 def test_what_a_right_world_writes_is_right(seed: int, workers: int) -> None:
     """Whatever happens in a world that keeps its promises, no rule accuses."""

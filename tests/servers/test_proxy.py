@@ -174,3 +174,26 @@ def test_a_server_that_is_down_is_a_cut(proxy: Proxy, server: RedisServer) -> No
             new.recv(1)
         server.start()
         connected(proxy).close()
+
+
+def test_a_client_that_goes_on_while_its_reply_is_lost(caplog: pytest.LogCaptureFixture) -> None:
+    """What a client says after the server was told the end is lost too, and is no error."""
+    with (
+        socket.create_server(("127.0.0.1", 0)) as listener,
+        Proxy(listener.getsockname()) as proxy,
+        socket.create_connection(proxy.address, 5) as client,
+    ):
+        proxy.drop_reply(bool)
+        client.sendall(packed("INCR", "a"))
+        server, _ = listener.accept()
+        with server:
+            assert server.recv(1000)
+            server.sendall(b"+OK\r\n")
+            assert server.recv(1000) == b""  # the end
+            seen = proxy.requests.chunks
+            client.sendall(packed("INCR", "b"))
+            eventually(lambda: proxy.requests.chunks > seen)
+        with pytest.raises(ConnectionResetError):
+            client.recv(1)
+        assert proxy.dropped_replies == 1
+    assert [record.getMessage() for record in caplog.records] == []

@@ -1,15 +1,16 @@
 """Reading histories back: many files, each in order, as one stream in the order of time.
 
-Files are read side by side, so memory does not grow with their length. What cannot be trusted is
-refused, with file and line: another version, another boot, time that runs backwards, words that
-nobody knows. Only a torn last line is forgiven; its writer was killed while it wrote.
+Files are read side by side, each only from its first moment on: neither memory nor the number of
+open files grows with the length of a run. What cannot be trusted is refused, with file and line:
+another version, another boot, time that runs backwards, words that nobody knows. Only a torn last
+line is forgiven; its writer was killed while it wrote.
 """
 
 from __future__ import annotations
 
 import heapq
 import json
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,6 +28,7 @@ class Source(NamedTuple):
     pid: int
     boot: str
     role: str
+    begins_at: int
 
 
 class History:
@@ -50,9 +52,20 @@ class History:
         return cls(folder.glob(f"*{SUFFIX}"), kinds)
 
     def __iter__(self) -> Iterator[Entry]:
-        return heapq.merge(
-            *(self._entries(number, source) for number, source in enumerate(self.sources))
-        )
+        coming = [(source.begins_at, number) for number, source in enumerate(self.sources)]
+        coming.sort(reverse=True)
+        reading: list[tuple[int, int, int, Fields, Callable[[], Entry]]] = []
+        while coming or reading:
+            while coming and (not reading or coming[-1][0] <= reading[0][0]):
+                _, number = coming.pop()
+                following = self._entries(number, self.sources[number]).__next__
+                heapq.heappush(reading, (*following(), following))
+            at, number, line, fields, following = reading[0]
+            yield at, number, line, fields
+            try:
+                heapq.heapreplace(reading, (*following(), following))
+            except StopIteration:
+                heapq.heappop(reading)
 
     def _entries(self, number: int, source: Source) -> Iterator[Entry]:
         last_at, last_line = 0, 1
@@ -75,7 +88,7 @@ class History:
 
 def _source(path: Path) -> Source | None:
     with path.open("rb") as lines:
-        line = lines.readline()
+        line, second = lines.readline(), lines.readline()
     if not line.endswith(b"\n"):
         return None
     header = _fields(path, 1, line)
@@ -85,7 +98,8 @@ def _source(path: Path) -> Source | None:
         who, pid, boot = str(header["worker"]), int(header["pid"]), str(header["boot"])
     except (KeyError, ValueError) as error:
         raise HistoryError(f"{path.name}:1: the first line lacks {error}") from error
-    return Source(path, who, pid, boot, str(header.get("role", "worker")))
+    begins_at = _fields(path, 2, second).get("at", 0) if second.endswith(b"\n") else 0
+    return Source(path, who, pid, boot, str(header.get("role", "worker")), begins_at)
 
 
 def _fields(path: Path, number: int, line: bytes) -> Fields:

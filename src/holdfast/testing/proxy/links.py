@@ -47,7 +47,8 @@ class Link:
             self.damaged = True
         elif side is self.client:
             self._doomed = self.mood.drops(chunk) or self._doomed
-            self._server.send(chunk)
+            if not self._answered:  # the server was told the end then, and hears nothing more
+                self._server.send(chunk)
         elif not self._doomed:
             self.client.send(chunk)
         elif not self._answered:

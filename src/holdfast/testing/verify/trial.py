@@ -41,7 +41,9 @@ CALM_BEFORE, CALM_AFTER = 0.25, 0.2
 BREATH = (0.05, 0.4)
 """How long the crew is left alone between two faults."""
 
-HOME_WITHIN = 30.0
+BEGIN_WITHIN, HOME_WITHIN = 30.0, 30.0
+"""How long workers may take to start on a busy machine, and to finish their last turn."""
+
 TERMS = Terms(waiting_limit=20.0, idle_limit=6.0, recovery=TTL + 5.0)
 
 Progress = Callable[[float, str], None]
@@ -111,6 +113,7 @@ class Trial:
             with Crew(plan) as crew:
                 for mode in modes:
                     crew.start(mode)
+                crew.await_first_words(BEGIN_WITHIN)
                 dice = random.Random(self.seed)  # noqa: S311 - faults, no secret
                 self._torment(Scene(crew, road.proxy, dice), torments)
                 self.progress(self.seconds, "the workers go home")
@@ -158,6 +161,7 @@ class Trial:
         storm_at = began + self.seconds * CALM_BEFORE
         calm_at = began + self.seconds * (1 - CALM_AFTER)
         end = began + self.seconds
+        breaths = random.Random()  # noqa: S311 - how often it is rolled depends on the machine
         deck: list[Torment] = []
         while (now := time.monotonic()) < end:
             if storm_at <= now < calm_at and any(one.alive for one in scene.crew.workers):
@@ -168,7 +172,7 @@ class Trial:
                 torment(scene)
                 now = time.monotonic()
             self.progress(now - began, "peace")
-            time.sleep(min(scene.dice.uniform(*BREATH), max(0.0, end - now)))
+            time.sleep(min(breaths.uniform(*BREATH), max(0.0, end - now)))
 
 
 def _remove(folder: Path) -> None:

@@ -18,6 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self
 
+from holdfast.testing.history.form import SUFFIX
 from holdfast.testing.history.judge import judge
 from holdfast.testing.history.record import Recorder
 from holdfast.testing.history.terms import Terms
@@ -25,6 +26,8 @@ from holdfast.testing.history.verdict import Verdict
 from holdfast.testing.workload.plan import Mode, Plan
 from holdfast.testing.workload.processes import PROGRAM, Forked, Process, spawned
 from holdfast.testing.workload.worker import main
+
+LOOK_EVERY = 0.01
 
 
 class Worker:
@@ -113,10 +116,14 @@ class Crew:
             process.stdin.flush()
         return worker
 
-    def _process(self, log: Path) -> Process:
-        if self._forking:
-            return Forked(log, main)
-        return spawned(log, self._program, self._environment)
+    def await_first_words(self, within: float) -> bool:
+        """Wait until every living worker has begun its history; say whether that came to be."""
+        give_up_at = time.monotonic() + within
+        while not all(self._has_begun(worker) for worker in self.workers if worker.alive):
+            if time.monotonic() > give_up_at:
+                return False
+            time.sleep(LOOK_EVERY)
+        return True
 
     @contextmanager
     def fault(
@@ -202,6 +209,15 @@ class Crew:
             if worker.process.stdout is not None:
                 worker.process.stdout.close()
         self._recorder.close()
+
+    def _process(self, log: Path) -> Process:
+        if self._forking:
+            return Forked(log, main)
+        return spawned(log, self._program, self._environment)
+
+    def _has_begun(self, worker: Worker) -> bool:
+        own = self.folder / f"{worker.name}{SUFFIX}"
+        return own.exists() or any(self.folder.glob(f"{worker.name}.*{SUFFIX}"))
 
     def __enter__(self) -> Self:
         return self

@@ -20,7 +20,7 @@ FOUND = {
     "room for everybody": {"exclusion", "succession"},
     "last come, first served": {"order"},
     "the same token for all": {"tokens"},
-    "believing too long": {"belief", "exclusion", "succession"},
+    "believing too long": {"succession"},
     "losing in silence": {"telling"},
     "nobody passes it on": {"endings"},
 }

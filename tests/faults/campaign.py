@@ -115,13 +115,14 @@ class Campaign:
     def _rounds(self, scene: Scene) -> Counter[str]:
         # Dice of its own: how often the scene's are rolled depends on who is inside just then.
         schedule = random.Random(f"{self.seed}/schedule")
+        single = {*ON_PROCESSES, *self.ground.undisturbed()}
         done: Counter[str] = Counter()
         began = time.monotonic()
         while not done or time.monotonic() < began + self.seconds:
             round_ = self._torments()
             schedule.shuffle(round_)
             for torment in round_:
-                meanwhile = schedule.random() < PAUSED_MEANWHILE and torment not in ON_PROCESSES
+                meanwhile = schedule.random() < PAUSED_MEANWHILE and torment not in single
                 self._strike(torment, scene, time.monotonic() - began, meanwhile=meanwhile)
                 done[_name(torment)] += 1
                 time.sleep(schedule.uniform(*BREATH))

@@ -55,6 +55,10 @@ class Ground(Scoped):
         """List what can be done to the servers, or to the file."""
         raise NotImplementedError
 
+    def undisturbed(self) -> tuple[Torment, ...]:
+        """List those of them that cannot be done while a worker is paused."""
+        return ()
+
 
 def quiet() -> None:
     """Leave everybody alone until whoever holds what was forgotten must have been told."""

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.testing.verify.torments import Scene, Torment
 from tests.faults.broken import FLAWS
 from tests.faults.campaign import Campaign
 from tests.faults.ground import Ground
@@ -51,10 +52,23 @@ def test_a_flaw_in_the_product_is_found(tmp_path: Path, flaw: str) -> None:
     assert str(proved[0]) in outcome.problems()
 
 
+class Forgetful(RedisGround):
+    """A server that forgets everything now and then, and nobody has said that it may."""
+
+    def torments(self) -> tuple[Torment, ...]:
+        """List the one thing that happens here."""
+        return (self.forgetting,)
+
+    def forgetting(self, scene: Scene) -> None:
+        """Delete everything, as if that were promised to be harmless."""
+        with scene.crew.fault("server flushed"):
+            self._server.ask("FLUSHALL")
+
+
 @pytest.mark.timeout(240)
-def test_a_server_that_forgets_and_grants_at_once_is_found(tmp_path: Path) -> None:
-    """Without the quarantine, a server that came back empty lets two in."""
-    with RedisGround(quarantine="0s") as ground:
-        outcome = ran(ground, tmp_path, "emptied")
+def test_a_server_that_forgets_is_found(tmp_path: Path) -> None:
+    """Whoever holds goes on until it is told, and somebody else is let in meanwhile."""
+    with Forgetful(quarantine="0s") as ground:
+        outcome = ran(ground, tmp_path, "forgetting")
     assert {"exclusion", "succession"} & set(outcome.verdict.found), outcome.summary()
     assert outcome.problems()

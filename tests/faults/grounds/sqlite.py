@@ -40,6 +40,10 @@ class SqliteGround(Ground):
         clocks = (self.clocks_ahead, self.clocks_back)
         return (self.locked, self.read_for_long, self.packed, self.deleted, *clocks)
 
+    def undisturbed(self) -> tuple[Torment, ...]:
+        """List what would wait for ever for a worker that was paused inside a transaction."""
+        return (self.locked, self.read_for_long, self.packed)
+
     def locked(self, scene: Scene) -> None:
         """Let another program have the file for itself for a while."""
         with scene.crew.fault("file locked") as fault:

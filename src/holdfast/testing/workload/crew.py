@@ -215,6 +215,11 @@ class Crew:
                 worker.process.stdout.close()
         self._recorder.close()
 
+    def _process(self, log: Path) -> Process:
+        if self._forking:
+            return Forked(log, main)
+        return spawned(log, self._program, self._environment)
+
     def _has_begun(self, worker: Worker) -> bool:
         own = self.folder / f"{worker.name}{SUFFIX}"
         return own.exists() or any(self.folder.glob(f"{worker.name}.*{SUFFIX}"))

@@ -29,9 +29,9 @@ class Unwatched:
         """Look away."""
 
 
-def a_server(**terms: float) -> Server:
+def a_server(host: Host | None = None) -> Server:
     """Start a server that nobody watches."""
-    return Server(Host(**terms), Scheduler(), Unwatched())
+    return Server(host or Host(), Scheduler(), Unwatched())
 
 
 def a_claim(claim_id: str, patience: float = 3.0, ttl: float = 5.0) -> Claim:
@@ -54,7 +54,7 @@ def test_a_server_answers_by_the_rule() -> None:
 
 def test_a_server_without_memory_waits_out_its_quarantine() -> None:
     """It queues who waits, refuses who does not, grants nothing; then it has another mark."""
-    server = a_server(quarantine=10.0)
+    server = a_server(Host(quarantine=10.0))
     before = server.mark
     server.answer(a_claim("x"))
     server.restart("forget")
@@ -86,7 +86,7 @@ def test_a_server_comes_back_with_its_memory_or_an_older_one() -> None:
 
 def test_leases_may_run_on_the_wall_clock() -> None:
     """With one clock setting it back makes leases longer; with two it changes tokens alone."""
-    one, two = a_server(one_clock=True), a_server()
+    one, two = a_server(Host(one_clock=True)), a_server()
     for server in (one, two):
         server.answer(a_claim("x", ttl=5.0))
         server.wall.step(-100.0)

@@ -10,7 +10,7 @@ from holdfast.testing.sim.interleavings import TTL, Rules, explore
 @pytest.mark.parametrize(
     "rules, depth",
     [
-        (Rules(), 7),
+        (Rules(ticks=3), 7),
         (Rules(names=("a",)), 7),
         (Rules(names=("a",), want=Want("semaphore", 2, 1, TTL)), 7),
     ],

@@ -111,7 +111,7 @@ class Watch:
 
     def answered(self, request: Request, reply: Reply | BackendUnavailable) -> None:
         """Note what the server has answered: a claim that it called over stays so."""
-        asked = type(request) in (Release, Withdraw)
+        asked = type(request) in (Claim, Release, Withdraw)
         if asked and type(reply) is Ended and reply.how != "unknown":
             self.records.ended(reply.claim_id)
 

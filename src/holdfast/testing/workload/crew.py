@@ -116,11 +116,6 @@ class Crew:
             process.stdin.flush()
         return worker
 
-    def _process(self, log: Path) -> Process:
-        if self._forking:
-            return Forked(log, main)
-        return spawned(log, self._program, self._environment)
-
     def await_first_words(self, within: float) -> bool:
         """Wait until every living worker has begun its history; say whether that came to be."""
         give_up_at = time.monotonic() + within

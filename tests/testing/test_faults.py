@@ -6,6 +6,8 @@ from collections.abc import Iterator
 import pytest
 
 import holdfast
+from holdfast import Holder
+from holdfast.rules.messages import Claim, Want
 from holdfast.testing import Sandbox
 from holdfast.testing.watching import eventually
 
@@ -256,6 +258,14 @@ class TestHold:
             sandbox.faults.hold("")
         with pytest.raises(holdfast.Misuse, match="for_"):
             sandbox.faults.hold("x", for_=0)
+
+    def test_a_name_of_another_kind_is_not_held_as_a_lock(self, sandbox: Sandbox) -> None:
+        """The rule's own refusal is passed on."""
+        want = Want("semaphore", capacity=2, weight=1, ttl=60)
+        claim = Claim("x", "id", want, Holder("client", "host", 1), "", 0.0)
+        sandbox._ground.space.answer("holdfast", (claim,))
+        with pytest.raises(holdfast.Misuse, match="in use as a semaphore"):
+            sandbox.faults.hold("x")
 
 
 class TestSkew:

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 import pytest
 
 import holdfast
+from holdfast import Holder
+from holdfast.rules.messages import Claim, Want
 from holdfast.testing import Sandbox
 from holdfast.testing.watching import eventually
 
@@ -256,6 +258,28 @@ class TestHold:
             sandbox.faults.hold("")
         with pytest.raises(holdfast.Misuse, match="for_"):
             sandbox.faults.hold("x", for_=0)
+
+    def test_what_a_lock_would_take_is_held(self, sandbox: Sandbox) -> None:
+        """Given the lock itself, its prefix and its terms are the rival's too."""
+        client, other = sandbox.client(prefix="mine"), sandbox.client()
+        with sandbox.faults.hold(client.lock("x"), "the other"):
+            assert client.lock("x").try_acquire() is None
+            assert not other.lock("x").locked()
+        for wrong in (7, client):
+            with pytest.raises(holdfast.Misuse, match="takes a name, or the lock"):
+                sandbox.faults.hold(wrong)  # type: ignore[arg-type]
+        with holdfast.Client("memory://elsewhere") as elsewhere:
+            with pytest.raises(holdfast.Misuse, match="not of this sandbox"):
+                sandbox.faults.hold(elsewhere.lock("x"))
+            assert not elsewhere.lock("x").locked()
+
+    def test_a_name_of_another_kind_is_not_held_as_a_lock(self, sandbox: Sandbox) -> None:
+        """The rule's own refusal is passed on."""
+        want = Want("semaphore", capacity=2, weight=1, ttl=60)
+        claim = Claim("x", "id", want, Holder("client", "host", 1), "", 0.0)
+        sandbox._ground.space.answer("holdfast", (claim,))
+        with pytest.raises(holdfast.Misuse, match="in use as a semaphore"):
+            sandbox.faults.hold("x")
 
 
 class TestSkew:

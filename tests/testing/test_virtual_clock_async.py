@@ -136,6 +136,39 @@ async def test_run_gives_what_the_work_raises(clock: VirtualClock) -> None:
     assert clock.elapsed == 0
 
 
+async def test_run_tells_what_keeps_time_from_passing(
+    sandbox: Sandbox, clock: VirtualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If the sandbox does not come to rest, ``run`` says so instead of waiting for ever."""
+    monkeypatch.setattr("holdfast.testing.sandbox.rest.LIMIT", 0.2)
+    go_on = threading.Event()
+    lease = sandbox.client(holder="slow one").lock("x", renew=False, on_loss="flag").acquire()
+    lease.on_lost(lambda: go_on.wait(10))
+    try:
+        with pytest.raises(RuntimeError, match="the keeper of slow one"):
+            await clock.run(sandbox.async_client().lock("x", wait="5m").acquire())
+    finally:
+        go_on.set()
+    task = asyncio.current_task()
+    assert task is not None
+    assert task.cancelling() == 0
+    lease.release()
+
+
+async def test_run_can_be_cancelled(sandbox: Sandbox, clock: VirtualClock) -> None:
+    """A cancellation from outside is one: the wait is over and the clock stands still."""
+    rival = sandbox.faults.hold("x")
+    task = asyncio.create_task(clock.run(sandbox.async_client().lock("x", wait="7d").acquire()))
+    await eventually_async(lambda: clock.elapsed > 0, what="time passes")
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    before = clock.elapsed
+    await clock.advance_async(0)
+    assert clock.elapsed == before
+    rival.release()
+
+
 async def test_a_hand_over_between_tasks_takes_no_time(
     sandbox: Sandbox, clock: VirtualClock
 ) -> None:

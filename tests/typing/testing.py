@@ -34,6 +34,7 @@ def faults(faults: Faults, lease: Lease, async_lease: AsyncLease, client: Client
     assert_type(faults.skew("-1s", rate=2), Fault)
     with faults.hold("name", "holder", for_="1m") as rival:
         assert_type(rival, Rival)
+    assert_type(faults.hold(client.lock("name")), Rival)
     faults.unavailable(outcome="maybe")  # type: ignore[arg-type]
 
 

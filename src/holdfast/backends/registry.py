@@ -11,7 +11,6 @@ from holdfast.settings import Address
 
 _MODULES = {
     "memory": "holdfast.backends.memory.backend",
-    "sandbox": "holdfast.testing.sandbox.backend",
     "sqlite": "holdfast.backends.sqlite.backend",
     "redis": "holdfast.backends.redis.backend",
     "rediss": "holdfast.backends.redis.backend",
@@ -19,6 +18,7 @@ _MODULES = {
     "valkey": "holdfast.backends.redis.backend",
     "redis+sentinel": "holdfast.backends.redis.backend",
     "redis+cluster": "holdfast.backends.redis.backend",
+    "sandbox": "holdfast.testing.sandbox.backend",
 }
 
 _EXTRAS = {"hiredis": "redis"}

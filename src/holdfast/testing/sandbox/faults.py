@@ -17,7 +17,7 @@ from holdfast.testing.sandbox.backend import SandboxBackend
 from holdfast.testing.sandbox.conditions import Delay, Outage, WhatHappened
 from holdfast.testing.sandbox.ground import Ground
 from holdfast.testing.sandbox.loss import lose
-from holdfast.testing.sandbox.rival import Rival
+from holdfast.testing.sandbox.rival import Holdable, Rival, Share, share_of
 
 Someone = Client | AsyncClient
 
@@ -131,19 +131,23 @@ class Faults:
 
     def hold(
         self,
-        name: str,
+        what: str | Holdable,
         holder: str = "somebody else",
         *,
         for_: Duration | None = None,
         prefix: str = "holdfast",
     ) -> Rival:
-        """Let somebody else hold ``name``: until it is released, or for a time.
+        """Let somebody else hold ``what``: until it is released, or for a time.
 
-        ``prefix`` is that of the clients that are to meet it.
+        A name is held as a lock, under the ``prefix`` of the clients that are to meet it. Give the
+        lock or semaphore itself (``client.lock("x")``) and the rival takes exactly what that would.
         """
         lives_for = None if for_ is None else checked_life(for_, "for_")
-        under, label = checked_name(prefix, "prefix"), checked_label(holder)
-        rival = Rival(self._ground, under, checked_name(name), label, lives_for)
+        if isinstance(what, str):
+            share = Share(checked_name(what), checked_name(prefix, "prefix"))
+        else:
+            share = share_of(self._ground, what)
+        rival = Rival(self._ground, share, checked_label(holder), lives_for)
         self._rivals.append(rival)
         return rival
 

@@ -4,31 +4,64 @@ from __future__ import annotations
 
 import secrets
 from types import TracebackType
-from typing import Self
+from typing import NamedTuple, Protocol, Self
 
 from holdfast.errors import Misuse
 from holdfast.flows.explain import tenure
+from holdfast.flows.order import Order
 from holdfast.rules.messages import Busy, Claim, Granted, Refused, Release, Want
+from holdfast.runtimes.engine import Engine
+from holdfast.testing.sandbox.backend import SandboxBackend
 from holdfast.testing.sandbox.ground import Ground
-from holdfast.values import Holder, printable
+from holdfast.values import Holder, Kind, printable
 
 FOR_EVER = 10 * 365 * 86400.0
+
+
+class Holdable(Protocol):
+    """What a client makes of a name: a lock, a semaphore, a side of a readers/writer lock."""
+
+    @property
+    def name(self) -> str:
+        """What is locked."""
+        ...
+
+
+class Share(NamedTuple):
+    """What is held of which name, as the rule counts it."""
+
+    name: str
+    prefix: str
+    kind: Kind = "lock"
+    capacity: int = 1
+    weight: int = 1
+
+
+def share_of(ground: Ground, what: Holdable) -> Share:
+    """Say what ``what`` would take."""
+    order, engine = getattr(what, "_order", None), getattr(what, "_engine", None)
+    if not isinstance(order, Order) or not isinstance(engine, Engine):
+        raise Misuse(f"hold() takes a name, or the lock that is to be busy, not {what!r}")
+    backend = engine.backend
+    if not isinstance(backend, SandboxBackend) or backend.ground is not ground:
+        raise Misuse(f"{what!r} is not of this sandbox, so nobody can hold it here")
+    want = order.want
+    return Share(order.name, backend.prefix, want.kind, want.capacity, want.weight)
 
 
 class Rival:
     """A hold on one name until it is released, or until its time is over. A context manager."""
 
-    def __init__(
-        self, ground: Ground, prefix: str, name: str, label: str, lives_for: float | None
-    ) -> None:
+    def __init__(self, ground: Ground, share: Share, label: str, lives_for: float | None) -> None:
         self._ground = ground
-        self._prefix = prefix
+        self._prefix = share.prefix
         self._claim_id = secrets.token_hex(8)
-        self.name = name
+        self.name = name = share.name
         self.holder = Holder(secrets.token_hex(8), "elsewhere", 1, label)
-        want = Want("lock", 1, 1, FOR_EVER if lives_for is None else lives_for)
+        ttl = FOR_EVER if lives_for is None else lives_for
+        want = Want(share.kind, share.capacity, share.weight, ttl)
         claim = Claim(name, self._claim_id, want, self.holder, "", 0.0)
-        (reply,) = ground.space.answer(prefix, (claim,))
+        (reply,) = ground.space.answer(share.prefix, (claim,))
         match reply:
             case Granted():
                 self.token = reply.token
@@ -39,7 +72,7 @@ class Rival:
                     f" {who}. Let hold() come before the tested code takes it."
                 )
             case Refused():
-                raise Misuse(f"{printable(name)!r} cannot be held as a lock: {reply.detail}")
+                raise Misuse(f"{printable(name)!r} cannot be held: {reply.detail}")
             case _:
                 raise Misuse(f"{printable(name)!r} cannot be held ({type(reply).__name__})")
 

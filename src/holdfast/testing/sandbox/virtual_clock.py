@@ -93,9 +93,22 @@ class VirtualClock:
 
     async def run(self, work: Awaitable[T]) -> T:
         """Await ``work`` and, whenever nobody can go on, let time pass to what is due next."""
-        mover = asyncio.ensure_future(self._move_on())
+        me = asyncio.current_task()
+        mover = asyncio.create_task(self._move_on())
+
+        def stumbled(mover: asyncio.Task[None]) -> None:
+            if not mover.cancelled() and me is not None:
+                me.cancel()  # nobody else would let time pass: the work must not wait for ever
+
+        mover.add_done_callback(stumbled)
         try:
             return await work
+        except asyncio.CancelledError:
+            if not mover.done() or me is None:
+                raise
+            me.uncancel()
+            await mover  # which raises what it has stumbled over
+            raise
         finally:
             mover.cancel()
 

@@ -157,10 +157,7 @@ class Office:
         if heard >= wanted:
             return answers
         lacking = faults.unconfirmed(self.shown, wanted, heard)
-        return [
-            lacking if isinstance(answer, (Granted, Together, Renewed)) else answer
-            for answer in answers
-        ]
+        return [lacking if _gives(answer) else answer for answer in answers]
 
     # Cluster: the birth mark of each node
 
@@ -188,6 +185,13 @@ class Office:
         self._births[key] = mark
         if before != mark:
             self._forgotten()
+
+
+def _gives(answer: Answer) -> bool:
+    """Whether it grants or prolongs something, which enough replicas must then have."""
+    if isinstance(answer, Together):
+        return any(isinstance(one, Granted) for one in answer.standings)
+    return isinstance(answer, (Granted, Renewed))
 
 
 class Sorter:

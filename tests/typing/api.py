@@ -13,26 +13,38 @@ import holdfast
 from holdfast import (
     AsyncCell,
     AsyncClient,
+    AsyncLeadership,
+    AsyncLeaderWatch,
     AsyncLease,
+    AsyncLeaseSet,
     AsyncLimiter,
     AsyncLock,
+    AsyncLockAll,
     AsyncOnce,
     AsyncOnceRun,
+    AsyncRWLock,
+    AsyncSemaphore,
     AsyncSingleton,
     AsyncTurn,
     Capabilities,
     Cell,
     Client,
     Holder,
+    Leadership,
+    LeaderWatch,
     Lease,
+    LeaseSet,
     Limiter,
     Lock,
+    LockAll,
     LockInfo,
     Once,
     OnceRun,
     Outcome,
     Permit,
     Place,
+    RWLock,
+    Semaphore,
     Singleton,
     Tenure,
     Turn,
@@ -176,6 +188,61 @@ async def decorators(client: Client, async_client: AsyncClient) -> None:
     async_client.lock("n")(work)  # type: ignore[arg-type]
 
 
+def shares(client: Client) -> None:
+    """See that readers, writers and permits give leases, and several names a set of them."""
+    assert_type(client.rwlock("n"), RWLock)
+    assert_type(client.rwlock("n").read(ttl=1, reentrant=True), Lock)
+    assert_type(client.rwlock("n").write(wait=None), Lock)
+    semaphore = client.semaphore("n", permits=3, on_loss="flag")
+    assert_type(semaphore, Semaphore)
+    assert_type(semaphore.permits, int)
+    assert_type(semaphore.acquire(2, wait="1s"), Lease)
+    assert_type(semaphore.try_acquire(weight=2), Lease | None)
+    with semaphore as lease:
+        assert_type(lease, Lease)
+    every = client.lock_all(("a", "b"), metadata={"a": 1})
+    assert_type(every, LockAll)
+    assert_type(every.names, tuple[str, ...])
+    assert_type(every.acquire(), LeaseSet)
+    assert_type(every.try_acquire(), LeaseSet | None)
+    with every as leases:
+        assert_type(leases, LeaseSet)
+        assert_type(leases.tokens, dict[str, int])
+        assert_type(leases.leases, dict[str, Lease])
+        assert_type(leases.wait_lost(0), bool)
+    client.semaphore("n")  # type: ignore[call-arg]
+    client.semaphore("n", permits="3")  # type: ignore[arg-type]
+    client.rwlock("n").acquire()  # type: ignore[attr-defined]
+
+
+async def async_shares(client: AsyncClient) -> None:
+    """See that the async twins give async leases."""
+    assert_type(client.rwlock("n"), AsyncRWLock)
+    assert_type(client.rwlock("n").read(), AsyncLock)
+    assert_type(client.semaphore("n", permits=3), AsyncSemaphore)
+    assert_type(await client.semaphore("n", permits=3).acquire(2), AsyncLease)
+    assert_type(client.lock_all(["a"]), AsyncLockAll)
+    async with client.lock_all(["a"]) as leases:
+        assert_type(leases, AsyncLeaseSet)
+        assert_type(leases.leases, dict[str, AsyncLease])
+
+
+async def elections(client: Client, async_client: AsyncClient) -> None:
+    """See that leading gives a lease, asking a tenure, and watching tenures."""
+    assert_type(client.lead("n", resign_on=("SIGTERM",)), Leadership)
+    assert_type(async_client.lead("n"), AsyncLeadership)
+    assert_type(client.leader("n"), Tenure | None)
+    assert_type(await async_client.leader("n"), Tenure | None)
+    assert_type(client.watch_leader("n", wait=1), LeaderWatch)
+    assert_type(async_client.watch_leader("n"), AsyncLeaderWatch)
+    with client.lead("n") as lease:
+        assert_type(lease, Lease)
+    for tenure in client.watch_leader("n"):
+        assert_type(tenure, Tenure | None)
+    async for tenure in async_client.watch_leader("n"):
+        assert_type(tenure, Tenure | None)
+
+
 def looking(client: Client, info: LockInfo) -> None:
     """See that listings are plain values."""
     assert_type(client.locks("a"), list[LockInfo])
@@ -271,6 +338,14 @@ def shortcuts() -> None:
     assert_type(holdfast.once("k"), Once)
     assert_type(holdfast.limiter("l", "10/s"), Limiter)
     assert_type(holdfast.singleton("s", per=60), Singleton)
+    assert_type(holdfast.rwlock("n"), RWLock)
+    assert_type(holdfast.semaphore("n", permits=2), Semaphore)
+    assert_type(holdfast.lock_all(["n"]), LockAll)
+    assert_type(holdfast.lead("n"), Leadership)
+    assert_type(holdfast.leader("n"), Tenure | None)
+    assert_type(holdfast.watch_leader("n"), LeaderWatch)
+    assert_type(holdfast.key("n", 1), str)
+    holdfast.key(1.5)  # type: ignore[arg-type]
     holdfast.release_all()
     holdfast.lock()  # type: ignore[call-arg]
     holdfast.lock("n", timeout=1)  # type: ignore[call-arg]

@@ -115,16 +115,22 @@ class AsyncLeadership(AsyncLock):
         self._stays[self._engine.session.runtime.owner()] = stay
         return lease
 
+    def _left(self) -> TaskResignation:
+        owner = self._engine.session.runtime.owner()
+        if owner not in self._stays and len(self._stays) == 1:
+            (owner,) = self._stays  # entered here and left there, as some frameworks do
+        return self._stays.pop(owner)
+
     async def __aexit__(
         self,
         kind: type[BaseException] | None,
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        stay = self._stays.pop(self._engine.session.runtime.owner(), None)
-        if stay is None:
+        if not self._resign_on:
             await super().__aexit__(kind, error, traceback)
             return
+        stay = self._left()
         stay.disarm(error)  # first: giving the lease back must not be cancelled
         try:
             await super().__aexit__(kind, error, traceback)

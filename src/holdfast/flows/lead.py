@@ -62,26 +62,23 @@ async def next_change(session: Session, watching: Watching, wait: float | None) 
     runtime = session.runtime
     give_up_at = inf if wait is None else runtime.now() + wait
     bell = watching.bell = runtime.bell()
-    unanswered: BackendUnavailable | None = None
     while not watching.closed:
         now = runtime.now()
-        if now < watching.look_at:
-            if now >= give_up_at:
-                break
+        over = now >= give_up_at  # one last look: what was not looked at is not "unchanged"
+        if now < watching.look_at and not over:
             await bell.wait(min(watching.look_at, give_up_at))
             continue
         watching.look_at = now + LOOK_EVERY
         try:
             change = _news(watching, await leader(session, watching.name))
-            unanswered = None
         except BackendUnavailable as error:
-            if watching.told is None or not error.transient:
+            now = runtime.now()
+            if watching.told is None or now >= give_up_at or not error.transient:
                 raise
-            change, unanswered = None, error
-        if change is not None:
+            watching.look_at = now + LOOK_EVERY
+            continue
+        if change is not None or over:
             return change
-    if unanswered is not None and not watching.closed:
-        raise unanswered
     return None
 
 

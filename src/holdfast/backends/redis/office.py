@@ -158,10 +158,7 @@ class Office:
         if heard >= wanted:
             return answers
         lacking = faults.unconfirmed(self.shown, wanted, heard)
-        from holdfast.rules.record_messages import Swapped  # locks alone do without
-
-        done = (Granted, Together, Renewed, Swapped)
-        return [lacking if isinstance(answer, done) else answer for answer in answers]
+        return [lacking if _gives(answer) else answer for answer in answers]
 
     # Cluster: the birth mark of each node
 
@@ -189,6 +186,15 @@ class Office:
         self._births[key] = mark
         if before != mark:
             self._forgotten()
+
+
+def _gives(answer: Answer) -> bool:
+    """Whether it grants or prolongs something, which enough replicas must then have."""
+    if isinstance(answer, Together):
+        return any(isinstance(one, Granted) for one in answer.standings)
+    from holdfast.rules.record_messages import Swapped  # locks alone do without
+
+    return isinstance(answer, (Granted, Renewed, Swapped))
 
 
 class Sorter:

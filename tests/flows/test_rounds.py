@@ -120,6 +120,19 @@ def test_a_closed_client_repeats_what_is_not_confirmed() -> None:
     assert go_round(world) is None
 
 
+def test_a_closed_client_gives_back_past_the_deadline_that_it_knows_of() -> None:
+    """A renewal that was not heard of may have prolonged the grant by a ttl."""
+    world = holding(ttl=2.0)
+    world.time = START + 1.9
+    world.book.closing = True
+    world.rewrite(Lost(0.0))
+    go_round(world)
+    world.time = START + 3
+    world.rewrite(Ended("c1", "released"))
+    assert go_round(world) is None
+    assert world.requests[-1] == Release("n", "c1")
+
+
 def test_what_the_keeper_hears_itself_wakes_nobody() -> None:
     """It looks at the book next anyway."""
     world = holding()

@@ -88,16 +88,16 @@ def _wound_up(session: Session) -> bool:
     book = session.book
     if not book.closing:
         return False
+    now = session.runtime.now()
     for claim_id in tuple(book.leases):
         state = book.leases.pop(claim_id, None)
         if state is not None:
             state.released = True
-            book.chores.append(Chore(Release(state.name, claim_id), state.deadline))
+            book.chores.append(Chore(Release(state.name, claim_id), now + state.ttl))
     for claim_id in tuple(book.tickets):
         ticket = book.tickets.pop(claim_id, None)
         if ticket is not None:
-            until = session.runtime.now() + PATIENCE
-            book.chores.append(Chore(Withdraw(ticket.name, claim_id), until))
+            book.chores.append(Chore(Withdraw(ticket.name, claim_id), now + PATIENCE))
             if ticket.bell is not None:
                 ticket.bell.ring()
     return not book.chores

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from holdfast.api.client import Client
+from holdfast.testing.history.judge import judge
 from holdfast.testing.history.terms import Terms
 from holdfast.testing.verify.torments import ON_PROCESSES, Scene, Torment
 from holdfast.testing.watching import eventually
@@ -61,6 +62,9 @@ class Campaign:
     seed: int
     only: Sequence[str] = ()
     """The names of the faults to choose from, if not all."""
+
+    until: frozenset[str] = frozenset()
+    """Rules: once one of them accuses, there are no more rounds."""
 
     names: tuple[str, ...] = NAMES
     peace: float = PEACE
@@ -118,7 +122,7 @@ class Campaign:
         single = {*ON_PROCESSES, *self.ground.undisturbed()}
         done: Counter[str] = Counter()
         began = time.monotonic()
-        while not done or time.monotonic() < began + self.seconds:
+        while not done or (time.monotonic() < began + self.seconds and not self._has_enough()):
             round_ = self._torments()
             schedule.shuffle(round_)
             for torment in round_:
@@ -129,6 +133,9 @@ class Campaign:
             self.say(f"{time.monotonic() - began:7.1f} s  peace\n")
             time.sleep(self.peace)
         return done
+
+    def _has_enough(self) -> bool:
+        return bool(self.until and self.until & set(judge(self.folder, TERMS).found))
 
     def _strike(self, torment: Torment, scene: Scene, at: float, *, meanwhile: bool) -> None:
         if not meanwhile:

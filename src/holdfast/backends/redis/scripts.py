@@ -8,7 +8,7 @@ from hashlib import sha1
 from importlib.resources import files
 from typing import NamedTuple
 
-_PARTS = re.compile(r"^--@ (moves|recent|record|bucket)$", re.MULTILINE)
+_PARTS = re.compile(r"^--@ (\w+)$", re.MULTILINE)
 
 
 class Script(NamedTuple):

@@ -4,6 +4,7 @@ import os
 import re
 import signal
 import subprocess
+import threading
 from contextlib import suppress
 
 import pytest
@@ -132,3 +133,27 @@ def test_break_what_has_moved_on(shell: Shell, *, held: bool) -> None:
 def test_break_needs_token_and_reason(shell: Shell, args: tuple[str, ...]) -> None:
     """Nobody breaks a lock by accident, or without saying why."""
     assert shell.run("break", "job", *args).returncode == 2
+
+
+def test_show_tells_shares_apart(shell: Shell) -> None:
+    """Who reads, who writes, who has which slot, and what those in line want."""
+    client, other = shell.client(), shell.client()
+    with client.rwlock("data").read(), client.semaphore("gpu", permits=4).acquire(2):
+        shown = shell.run("show", "data").stdout
+        assert shown.startswith("data: rwlock, held\n  read by the test on ")
+        shown = shell.run("show", "gpu").stdout
+        assert shown.startswith("gpu: semaphore, 2 of 4 permits held\n  held by the test on ")
+        assert ", slots 0, 1\n" in shown
+        waiting = [
+            threading.Thread(target=lambda: other.rwlock("data").write().acquire().release()),
+            threading.Thread(target=lambda: other.semaphore("gpu", permits=4).acquire(3).release()),
+        ]
+        for thread in waiting:
+            thread.start()
+        until(lambda: all(client.show(name).waiters == 1 for name in ("data", "gpu")))
+        assert "  1. in line to write: the test on " in shell.run("show", "data").stdout
+        assert "  1. in line for 3 permits: the test on " in shell.run("show", "gpu").stdout
+    for thread in waiting:
+        thread.join()
+    with client.rwlock("data").write():
+        assert "  written by the test on " in shell.run("show", "data").stdout

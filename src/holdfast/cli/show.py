@@ -11,7 +11,7 @@ from holdfast.cli import codes, options
 from holdfast.cli.connect import connect
 from holdfast.cli.report import put, put_json
 from holdfast.durations import readable
-from holdfast.values import LockInfo, NameSpace, Place, Tenure, printable
+from holdfast.values import Kind, LockInfo, NameSpace, Place, Tenure, printable
 
 
 @click.command("show")
@@ -34,18 +34,28 @@ def command(*, name: str, space: NameSpace, as_json: bool, url: str | None) -> i
 def lines(info: LockInfo) -> Iterator[str]:
     """Describe a lock for a person."""
     kind = info.kind if info.space == "lock" else info.space
-    yield f"{printable(info.name)}: {kind}, {'held' if info.held else 'free'}"
+    yield f"{printable(info.name)}: {kind}, {_state(info)}"
     for held in info.holders:
-        yield from _tenure(held)
+        yield from _tenure(held, info.kind)
     if not info.held and info.token:
         yield f"  last token {info.token}"
     for place, waiter in enumerate(info.queue, 1):
-        yield _waiter(place, waiter)
+        yield _waiter(place, waiter, info.kind)
 
 
-def _tenure(held: Tenure) -> Iterator[str]:
+def _state(info: LockInfo) -> str:
+    if not info.held:
+        return "free"
+    if info.kind == "semaphore":
+        return f"{sum(held.weight for held in info.holders)} of {info.capacity} permits held"
+    return "held"
+
+
+def _tenure(held: Tenure, kind: Kind) -> Iterator[str]:
     apart = ", without a process" if held.detached else ""
-    yield f"  held by {held.holder}{apart}"
+    slots = f", {_slots(held.slots)}" if held.slots else ""
+    how = _side(held.weight, read="read by", write="written by") if kind == "rwlock" else "held by"
+    yield f"  {how} {held.holder}{slots}{apart}"
     yield f"    token {held.token}"
     renewable = "" if held.broken else " unless renewed"
     yield f"    since {_moment(held.since)}, expires in {readable(held.expires_in)}{renewable}"
@@ -55,8 +65,21 @@ def _tenure(held: Tenure) -> Iterator[str]:
         yield f"    broken: {printable(held.broken)}"
 
 
-def _waiter(place: int, waiter: Place) -> str:
-    return f"  {place}. in line: {waiter.holder}, since {_moment(waiter.since)}"
+def _waiter(place: int, waiter: Place, kind: Kind) -> str:
+    wants = ""
+    if kind == "rwlock":
+        wants = _side(waiter.weight, read=" to read", write=" to write")
+    elif waiter.weight > 1:
+        wants = f" for {waiter.weight} permits"
+    return f"  {place}. in line{wants}: {waiter.holder}, since {_moment(waiter.since)}"
+
+
+def _side(weight: int, *, read: str, write: str) -> str:
+    return read if weight == 1 else write
+
+
+def _slots(slots: tuple[int, ...]) -> str:
+    return f"slot{'s' if len(slots) > 1 else ''} {', '.join(map(str, slots))}"
 
 
 def _moment(at: float) -> str:

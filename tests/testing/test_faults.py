@@ -174,19 +174,23 @@ class TestUnavailable:
         second.end()
         assert not client.show("x").held
 
-    def test_a_hand_over_during_the_outage_is_found_out_afterwards(self, sandbox: Sandbox) -> None:
-        """A waiter that heard no notice asks as soon as the backend is back."""
-        client = sandbox.client()
-        rival = sandbox.faults.hold("x")
-        got: list[holdfast.Lease] = []
-        thread = threading.Thread(target=lambda: got.append(client.lock("x").acquire(wait=10)))
-        thread.start()
-        eventually(lambda: client.show("x").waiters == 1)
-        with sandbox.faults.unavailable():
-            rival.release()
-            assert got == []
-        thread.join(10)
-        got[0].release()
+    def test_a_hand_over_during_the_outage_is_found_out_afterwards(self) -> None:
+        """A waiter hears no notice while it is cut off, and asks as soon as the backend is back."""
+        with Sandbox(virtual_clock=True) as sandbox:
+            client, clock = sandbox.client(), sandbox.clock
+            rival = sandbox.faults.hold("x")
+            got: list[holdfast.Lease] = []
+            thread = threading.Thread(target=lambda: got.append(client.lock("x").acquire(wait=10)))
+            thread.start()
+            eventually(lambda: client.show("x").waiters == 1)
+            with sandbox.faults.unavailable():
+                rival.release()
+                clock.advance(0)
+                assert got == []
+            clock.advance(0)
+            thread.join(10)
+            assert clock.elapsed == 0
+            got[0].release()
 
     def test_misuse_is_said(self, sandbox: Sandbox) -> None:
         """An unknown outcome, and a client from elsewhere, are refused."""

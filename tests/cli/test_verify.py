@@ -202,3 +202,15 @@ def test_it_refuses_before_it_begins(shell: Shell, args: tuple[str, ...], code: 
     assert (done.returncode, done.stdout) == (code, "")
     assert done.stderr.startswith("holdfast: ")
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_killed(shell: Shell, server: RedisServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When verify itself is killed -9 its workers end too; what they left expires by itself."""
+    monkeypatch.setenv("TMPDIR", str(shell.folder))  # its histories stay, too
+    server.ask("FLUSHALL")
+    verifying = shell.start("verify", server.url(quarantine=0), "--for", "1m", "--workers", "2")
+    eventually(lambda: any(key.endswith("{a}") for key in keys(server)), 60, "work on the server")
+    verifying.kill()
+    verifying.wait()
+    eventually(lambda: server.ask("CLIENT", "LIST").count("\n") == 1, 10, "no worker's connection")
+    assert [key for key in keys(server) if server.ask("PTTL", key) == -1] == []

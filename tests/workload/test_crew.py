@@ -174,6 +174,17 @@ def test_whoever_replaces_a_worker_gets_its_plan(url: str, folder: Path) -> None
             eventually(lambda: b"HOLDFAST_URL=memory://unused" in environment.read_bytes(), 10)
 
 
+def test_a_worker_whose_crew_is_gone_does_not_stay(url: str, folder: Path) -> None:
+    """Told to stop, and waiting for what never comes, it ends by itself after a while."""
+    plan = plan_of(url, folder, names=("a",), habits=CALM, leave_within=0.3)
+    with Client(url, prefix=plan.prefix) as client, client.lock("a"), Crew(plan) as crew:
+        worker = crew.start("async")
+        eventually(lambda: client.show("a").waiters == plan.actors, 15, "the worker in line")
+        worker.order_home()
+        assert worker.process.wait(15) == 1
+        assert "in main" in worker.log.read_text()
+
+
 def test_a_crew_that_is_left_takes_everybody_along(url: str, folder: Path) -> None:
     """Whoever leaves the crew by an error leaves no process behind."""
 

@@ -67,6 +67,9 @@ class Plan:
     """How long a worker does nothing between two turns, at most."""
 
     call_limit: float = 2.0
+    leave_within: float = 60.0
+    """When it was told to stop a worker ends after that long, whatever it is waiting for."""
+
     habits: Habits = field(default_factory=Habits)
 
     def to_line(self, worker: str, mode: Mode) -> str:

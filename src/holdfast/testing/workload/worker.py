@@ -1,7 +1,8 @@
 """One worker process: a client, its threads or tasks, and the ear for the order to stop.
 
 The first line on stdin is the order (a plan, a name, a mode); it may hold a password, so it is no
-argument. The end of stdin is the order to stop, and comes also when the crew's process dies.
+argument. The end of stdin is the order to stop, and comes also when the crew's process dies. A
+worker that cannot stop in time, because it waits for a server that is gone, ends all the same.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import faulthandler
 import json
+import os
 import sys
 import threading
 from collections.abc import Callable
@@ -25,14 +27,20 @@ def main() -> None:
     """Do what stdin says until it ends."""
     faulthandler.enable()  # a worker that hangs is ended with SIGABRT and tells where it was
     order = json.loads(sys.stdin.readline())
-    stop = threading.Event()
+    plan, stop, done = Plan.of(order["plan"]), threading.Event(), threading.Event()
 
     def hear() -> None:
         sys.stdin.read()
         stop.set()
+        if not done.wait(plan.leave_within):  # whoever waits for a server that is gone waits long
+            faulthandler.dump_traceback()
+            os._exit(1)
 
     threading.Thread(target=hear, daemon=True).start()
-    work(Plan.of(order["plan"]), order["worker"], order["mode"], stop)
+    try:
+        work(plan, order["worker"], order["mode"], stop)
+    finally:
+        done.set()
 
 
 def work(plan: Plan, worker: str, mode: Mode, stop: threading.Event) -> None:

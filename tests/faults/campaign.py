@@ -40,7 +40,7 @@ PAUSED_MEANWHILE = 0.25
 """How often a worker is paused while something else happens."""
 
 TERMS = Terms(waiting_limit=25.0, idle_limit=6.0, recovery=RECOVERY, telling_slack=1.5)
-WARM_WITHIN, HOME_WITHIN = 120.0, 60.0
+WARM_WITHIN, HOME_WITHIN = 120.0, 55.0
 """How long workers may take to start on a busy machine, and to finish their last turn."""
 
 EMPTY_WITHIN = 2 * SLOW_TTL

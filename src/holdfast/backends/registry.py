@@ -18,9 +18,11 @@ _MODULES = {
     "valkey": "holdfast.backends.redis.backend",
     "redis+sentinel": "holdfast.backends.redis.backend",
     "redis+cluster": "holdfast.backends.redis.backend",
+    "postgresql": "holdfast.backends.postgres.backend",
+    "postgres": "holdfast.backends.postgres.backend",
 }
 
-_EXTRAS = {"hiredis": "redis"}
+_EXTRAS = {"hiredis": "redis", "psycopg": "postgres"}
 """Which extra brings a driver."""
 
 

@@ -6,8 +6,11 @@ one letter, inboxes that are really open or closed, ids and texts as they are in
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
+from holdfast.rules.holding import Record
 from holdfast.rules.messages import (
     Advance,
     Break,
@@ -17,6 +20,7 @@ from holdfast.rules.messages import (
     Look,
     Release,
     Renew,
+    Reply,
     Want,
     Withdraw,
 )
@@ -30,7 +34,40 @@ from tests.backends.redis.differential_moves import (
     History,
     Move,
 )
-from tests.backends.redis.differential_stage import Stage
+
+
+class Stage(Protocol):
+    """The rule and a real server side by side, whichever server that is."""
+
+    now: float
+
+    def inbox(self, client: str) -> str:
+        """Name the inbox of a client."""
+        ...
+
+    def listen(self, inbox: str) -> None:
+        """Open an inbox."""
+        ...
+
+    def leave(self, inbox: str) -> None:
+        """Close an inbox."""
+        ...
+
+    def record(self, name: str) -> Record:
+        """Give the rule's record of a name."""
+        ...
+
+    def doubtful(self, name: str) -> set[str]:
+        """Name the ids about which the server may know more than the rule."""
+        ...
+
+    def ask(self, request: ClaimRequest) -> Reply:
+        """Ask both one thing."""
+        ...
+
+    def ask_together(self, requests: Sequence[ClaimRequest]) -> None:
+        """Ask both many things, in one exchange."""
+        ...
 
 
 @dataclass
@@ -54,12 +91,10 @@ def play(history: History, stage: Stage) -> None:
         elif move.verb == "open":
             stage.listen(inbox)
         elif move.verb == "renew_all":
-            renewals = [_renewal(stage, move, known, name) for name in NAMES]
-            stage.ask_all(stage.post.letters(enumerate(renewals)))
+            stage.ask_together([_renewal(stage, move, known, name) for name in NAMES])
         elif move.verb in {"crowd", "flood"}:
             doubtful, many = stage.doubtful(move.name), _many(stage, move, known)
-            certain = [one for one in many if not _ids(one) & doubtful]
-            stage.ask_all([stage.post.letter(one) for one in certain])
+            stage.ask_together([one for one in many if not _ids(one) & doubtful])
         else:
             _ask(stage, known, _request(stage, move, known))
 

@@ -51,6 +51,10 @@ class Stage(ServerSide):
         ((reply,),) = self.ask_all([self.post.letter(request)])
         return reply
 
+    def ask_together(self, requests: Sequence[NameRequest]) -> None:
+        """Ask both many things, in as few letters as the server allows."""
+        self.ask_all(self.post.letters(enumerate(requests)))
+
     def ask_all(self, letters: Sequence[Letter]) -> list[list[Reply]]:
         """Send letters to the server, their requests to the rule, and compare all there is."""
         requests = [request for letter in letters for request in letter.requests]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from holdfast.backends.postgres.ear import MISSED
+from holdfast.backends.postgres.ear import MISSED, KeeperWire, Readiness
 from holdfast.backends.postgres.line import Line
 from holdfast.backends.postgres.replies import read_notice
 from holdfast.backends.waking import Waker
@@ -14,8 +14,11 @@ from holdfast.rules.messages import Notice
 class AioEar:
     """Only waits to be woken: the line delivers what it hears."""
 
-    def __init__(self, line: Line, address: str, deliver: Callable[[Notice], None]) -> None:
+    def __init__(
+        self, line: Line, keeper: KeeperWire, address: str, deliver: Callable[[Notice], None]
+    ) -> None:
         self._line = line
+        self._readiness = Readiness(keeper)
         self._deliver = deliver
         self._waker = Waker()
         line.hear = self._hear
@@ -30,7 +33,7 @@ class AioEar:
 
     def listen(self, until: float) -> Sequence[Notice]:
         """Block until woken or until ``until``."""
-        self._waker.sleep(until)
+        self._waker.sleep(self._readiness.see_to_it(until))
         return ()
 
     def wake(self) -> None:

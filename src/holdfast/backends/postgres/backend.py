@@ -60,7 +60,7 @@ class PostgresBackend:
         if loop is not None:
             from holdfast.backends.postgres.aio_ear import AioEar
 
-            return AioEar(loop.line, channel, deliver)
+            return AioEar(loop.line, keeper, channel, deliver)
         return KeeperEar(keeper, channel)
 
 

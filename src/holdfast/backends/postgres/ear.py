@@ -90,10 +90,36 @@ class KeeperWire(SyncWire):
             self._idle.remove(link)
         link.close()
 
-    def connect_inbox(self, deadline: float) -> None:
-        """Listen, if that can be done."""
-        if self.channel and not self.hears:
+    def be_ready(self, deadline: float) -> None:
+        """Connect before anything is due, and listen, if that is done here."""
+        if (self.channel and not self.hears) or not self._idle:
             self.give_back(self._open(deadline))
+
+
+class Readiness:
+    """Sees to it that the keeper is connected before its first lease is due."""
+
+    def __init__(self, wire: KeeperWire) -> None:
+        self._wire = wire
+        self._failures = 0
+        self._again_at = 0.0
+
+    def see_to_it(self, until: float) -> float:
+        """Connect what is not, if there is something to keep; say when to look again."""
+        now = clock.now()
+        if until == inf:
+            return until
+        if now < self._again_at:
+            return min(until, self._again_at)
+        try:
+            self._wire.be_ready(min(until, now + CONNECT_WITHIN))
+        except BackendUnavailable:
+            dice = int.from_bytes(os.urandom(4)) / (1 << 32)
+            self._again_at = clock.now() + backoff.pause(self._failures, dice)
+            self._failures += 1
+            return min(until, self._again_at)
+        self._failures = 0
+        return until
 
 
 class Ear:
@@ -105,8 +131,7 @@ class Ear:
         self._bell, self._clapper = os.pipe()
         os.set_blocking(self._bell, False)
         os.set_blocking(self._clapper, False)
-        self._failures = 0
-        self._again_at = 0.0
+        self._readiness = Readiness(wire)
 
     @property
     def address(self) -> str:
@@ -117,8 +142,7 @@ class Ear:
     def listen(self, until: float) -> Sequence[Notice]:
         """Block until something is heard, until woken, or until ``until``."""
         wire = self._wire
-        if until < inf and wire.channel:
-            until = min(until, self._connected(until))
+        until = self._readiness.see_to_it(until)
         if not wire.pending:
             self._wait(until)
         pending, wire.pending = wire.pending, []
@@ -144,21 +168,6 @@ class Ear:
     def lifeline(self) -> int | None:
         """Give none: a server cannot tell a dead client from a slow one before its lease ends."""
         return None
-
-    def _connected(self, until: float) -> float:
-        """Connect what is not; say when to try again, if it failed."""
-        now = clock.now()
-        if now < self._again_at:
-            return self._again_at
-        try:
-            self._wire.connect_inbox(min(until, now + CONNECT_WITHIN))
-        except BackendUnavailable:
-            dice = int.from_bytes(os.urandom(4)) / (1 << 32)
-            self._again_at = clock.now() + backoff.pause(self._failures, dice)
-            self._failures += 1
-            return self._again_at
-        self._failures = 0
-        return until
 
     def _wait(self, until: float) -> None:
         poll = select.poll()

@@ -21,8 +21,7 @@ _ABOUT = """
 SELECT pg_backend_pid(), current_setting('server_version_num'), pg_is_in_recovery(),
     current_setting('default_transaction_read_only'),
     current_setting('default_transaction_isolation'), current_setting('fsync'),
-    current_setting('synchronous_commit'), current_setting('synchronous_standby_names'),
-    to_regprocedure($1) IS NOT NULL
+    current_setting('synchronous_commit'), current_setting('synchronous_standby_names')
 """
 
 HANG_UP = "SET client_connection_check_interval = '1s'"
@@ -39,9 +38,25 @@ def greet(link: Link, target: Target, survey: Survey, deadline: float) -> int:
 
 
 def _greet(link: Link, target: Target, survey: Survey, deadline: float) -> int:
-    function = f"{target.schema}.version()".encode()
-    (about,) = link.query(_ABOUT, deadline, [function])
-    pid, version, standby, read_only, isolation, fsync, commit, standbys, there = about
+    name = target.schema
+    marks = f", {name}.version(), {name}.serves(), {name}.birth()"
+    try:  # most often all is there, and one question is enough
+        (about,) = link.query(_ABOUT + marks, deadline)
+    except BackendUnavailable as error:
+        if getattr(error, "state", "") not in faults.MISSING:
+            raise
+        (about,) = link.query(_ABOUT, deadline)
+    _look_at_server(link, target, survey, about[:8], deadline)
+    if len(about) == 8:  # noqa: PLR2004 - without the marks of the schema
+        install(link, target, deadline)
+        (about,) = link.query(_ABOUT + marks, deadline)
+    return _understood(target, *map(int, about[8:]))
+
+
+def _look_at_server(
+    link: Link, target: Target, survey: Survey, about: list[str], deadline: float
+) -> None:
+    pid, version, standby, read_only, isolation, fsync, commit, standbys = about
     if int(version) < OLDEST:
         raise faults.too_old(target.shown, int(version))
     if standby == "t" or read_only == "on":
@@ -58,20 +73,14 @@ def _greet(link: Link, target: Target, survey: Survey, deadline: float) -> int:
     if not survey.done:
         listens = target.wakeup == "listen" or (target.wakeup == "auto" and not link.pooled)
         survey.read(int(version), fsync, commit, standbys, push=listens, pooled=link.pooled)
-    if there != "t":
-        install(link, target, deadline)
-    return check(link, target, deadline)
 
 
-def check(link: Link, target: Target, deadline: float) -> int:
+def _understood(target: Target, version: int, serves: int, birth: int) -> int:
     """See that the schema and this program understand each other; give the birth mark."""
-    name = target.schema
-    rows = link.query(f"SELECT {name}.version(), {name}.serves(), {name}.birth()", deadline)
-    version, serves, birth = map(int, rows[0])
     if serves > schema.VERSION:
-        raise faults.newer_schema(target.shown, name, version, serves, schema.VERSION)
+        raise faults.newer_schema(target.shown, target.schema, version, serves, schema.VERSION)
     if version < schema.VERSION:
-        raise faults.older_schema(target.shown, name, version, schema.VERSION)
+        raise faults.older_schema(target.shown, target.schema, version, schema.VERSION)
     return birth
 
 
@@ -82,8 +91,8 @@ def install(link: Link, target: Target, deadline: float, *, by_hand: bool = Fals
     try:
         link.query("BEGIN", deadline)
         link.query(f"SELECT pg_advisory_xact_lock({schema.INSTALLING})", deadline)
-        function = f"{target.schema}.version()".encode()
-        ((there,),) = link.query("SELECT to_regprocedure($1) IS NOT NULL", deadline, [function])
+        function = f"{target.schema}.version()"
+        ((there,),) = link.query(f"SELECT to_regprocedure('{function}') IS NOT NULL", deadline)
         if there != "t":
             link.query(schema.statements(target.schema), deadline)
         link.query("COMMIT", deadline)

@@ -266,6 +266,9 @@ class Line:
                 outcome = error
             except Exception as error:  # noqa: BLE001 - whoever waits must hear of it
                 outcome = faults.unreachable(self._office.shown, repr(error))
+            if self._closed and isinstance(outcome, Link):
+                outcome.close()  # here: the loop may be busy, or over
+                outcome = faults.closed(self._office.shown)
             try:
                 loop.call_soon_threadsafe(self._opened, mine, outcome)
             except RuntimeError:  # the loop is closed

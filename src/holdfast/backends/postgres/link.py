@@ -8,7 +8,7 @@ is thrown away, never mended: whatever is still under way on it belongs to nobod
 from __future__ import annotations
 
 import select
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from psycopg import OperationalError, pq
@@ -73,14 +73,11 @@ class Link:
         except OperationalError as error:
             raise faults.broken(self.shown, str(error)) from error
 
-    def query(self, text: str, deadline: float, values: Sequence[bytes] = ()) -> list[list[str]]:
+    def query(self, text: str, deadline: float) -> list[list[str]]:
         """Carry out something that is said once; give the rows as text."""
         self.used_at = clock.now()
         try:
-            if values:
-                self.connection.send_query_params(text.encode(), values)
-            else:
-                self.connection.send_query(text.encode())
+            self.connection.send_query(text.encode())
         except OperationalError as error:
             raise faults.broken(self.shown, str(error)) from error
         result = self._result(deadline)

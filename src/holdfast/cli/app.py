@@ -30,6 +30,7 @@ MODULES = {
     "show": "show",
     "break": "break_lock",
     "watch": "watch",
+    "migrate": "migrate",
 }
 
 

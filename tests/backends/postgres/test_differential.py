@@ -17,7 +17,7 @@ from tests.servers.shared_postgres import shared_postgres
 # A failing test needs its time to find the shortest history; a passing one takes half a minute.
 pytestmark = pytest.mark.timeout(300)
 
-EXAMPLES = 120
+EXAMPLES = 80
 SOAK_EXAMPLES = 2_000
 SOAK_LONGEST = 200
 

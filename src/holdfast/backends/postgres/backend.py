@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from holdfast.backends.postgres.ear import Ear as KeeperEar
 from holdfast.backends.postgres.ear import KeeperWire
+from holdfast.backends.postgres.migrate import migrate, script
 from holdfast.backends.postgres.office import Office, channel_of
 from holdfast.backends.postgres.sync import SyncWire
 from holdfast.backends.postgres.target import Target, target_of
@@ -20,6 +21,9 @@ from holdfast.values import Capabilities, Holder
 
 if TYPE_CHECKING:
     from holdfast.backends.postgres.aio import AioWire
+
+
+__all__ = ["PostgresBackend", "connect", "migrate", "script"]
 
 
 class PostgresBackend:

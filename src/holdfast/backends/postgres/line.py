@@ -57,6 +57,7 @@ class Line:
         self._opening: object = None
         self._scheduled = False
         self._failures = 0
+        self._trouble: BackendUnavailable | None = None  # why there is no connection, if known
         self._closed = False
         self.channel = ""
         self.hears = False
@@ -85,7 +86,8 @@ class Line:
         if job.sent:
             job.answer.set_exception(faults.silent(shown))
         elif self._link is None:
-            job.answer.set_exception(faults.unreachable(shown, "it does not answer"))
+            trouble = self._trouble or faults.unreachable(shown, "it does not answer")
+            job.answer.set_exception(trouble)
         else:
             job.answer.set_exception(faults.unsent(shown))
 
@@ -299,6 +301,7 @@ class Line:
                 outcome.close()
             return
         self._opening = None
+        self._trouble = outcome if isinstance(outcome, BackendUnavailable) else None
         if isinstance(outcome, BackendUnavailable):
             while self._pending:
                 _settle(self._pending.popleft(), outcome)

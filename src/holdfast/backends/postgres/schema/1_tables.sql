@@ -34,7 +34,10 @@ CREATE TABLE holdfast.seats (
     ended text NOT NULL DEFAULT '',      -- ids that ended lately, oldest first: "id how-and-until;"
     forget_on integer,                   -- the hour in which an idle name may go
     PRIMARY KEY (prefix, name, seat)
-) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 1);
+) WITH (
+    fillfactor = 50, toast_tuple_target = 8160,  -- nothing is compressed or moved away at every step
+    autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 1
+);
 
 -- Its condition is one that no other question asks: on an empty table a planner would take it for theirs.
 CREATE INDEX idle_seats ON holdfast.seats (forget_on) WHERE forget_on IS NOT NULL;

@@ -4,20 +4,27 @@
 CREATE FUNCTION holdfast.forgettable(a_at bigint) RETURNS integer LANGUAGE sql IMMUTABLE
 RETURN (a_at / 3600000000)::integer + 25;
 
--- Remember for a minute how an id ended, the newest 64: rules/tombstones.py.
-CREATE FUNCTION holdfast.buried(a_ended text, a_id text, a_how text, a_now bigint) RETURNS text
-LANGUAGE plpgsql IMMUTABLE AS $$
+-- Forget those whose minute is over.
+CREATE FUNCTION holdfast.pruned(a_ended text, a_now bigint) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
     kept text := a_ended;
-    till bigint;
 BEGIN
-    WHILE kept <> '' LOOP
-        till := substr(split_part(split_part(kept, ';', 1), ' ', 2), 2)::bigint;
-        EXIT WHEN till * 1000 > a_now AND length(kept) - length(replace(kept, ';', '')) < 64;
+    WHILE kept <> '' AND substr(kept, strpos(kept, ' ') + 2, 13)::bigint * 1000 <= a_now LOOP
         kept := substr(kept, strpos(kept, ';') + 1);
     END LOOP;
-    RETURN kept || a_id || ' ' || a_how || (a_now + 60000000) / 1000 || ';';
+    RETURN kept;
 END $$;
+
+-- Remember for a minute how an id ended, the newest 64 (of 32 bytes each): rules/tombstones.py.
+CREATE FUNCTION holdfast.buried(a_ended text, a_id text, a_how text, a_now bigint) RETURNS text
+LANGUAGE sql IMMUTABLE
+RETURN CASE
+    WHEN a_ended = '' THEN ''
+    WHEN substr(a_ended, strpos(a_ended, ' ') + 2, 13)::bigint * 1000 <= a_now
+        THEN holdfast.pruned(a_ended, a_now)
+    WHEN octet_length(a_ended) >= 2048 THEN substr(a_ended, strpos(a_ended, ';') + 1)
+    ELSE a_ended
+END || a_id || ' ' || a_how || (a_now + 60000000) / 1000 || ';';
 
 -- Say how an id ended, or NULL if that is not remembered.
 CREATE FUNCTION holdfast.fate(a_ended text, a_id text, a_now bigint) RETURNS text

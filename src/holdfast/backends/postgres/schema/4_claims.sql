@@ -43,38 +43,36 @@ CREATE FUNCTION holdfast.claim(
     a_prefix text, a_quarantine bigint, a_name text, a_id text, a_seen bigint, a_kind text,
     a_capacity bigint, a_weight bigint, a_ttl bigint, a_patience bigint, a_inbox text, a_holder jsonb,
     a_metadata jsonb, a_detached boolean
-) RETURNS text LANGUAGE plpgsql VOLATILE SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
+) RETURNS text LANGUAGE plpgsql VOLATILE SET enable_seqscan = off AS $$
 DECLARE
     n holdfast.seats;
     w holdfast.waiters;
     g holdfast.seats;
-    moment bigint;
-    held_back bigint;
+    moment bigint := holdfast.clock();
+    held_back bigint := holdfast.held_back(a_quarantine, moment);
     larger bigint;
 BEGIN
-    SELECT * INTO n FROM holdfast.seats AS s
-    WHERE s.prefix = a_prefix AND s.name = a_name AND s.seat = 0 FOR NO KEY UPDATE;
-    IF NOT FOUND THEN
-        n := holdfast.take_up(a_prefix, a_name);
+    -- Nobody holds it, nobody waits, and it is no semaphore: most claims. That the clock is read before the
+    -- row is locked does no harm here: nothing ends by it, and it is read after the question was sent.
+    IF a_kind <> 'semaphore' AND held_back = 0 AND a_weight <= a_capacity THEN
+        UPDATE holdfast.seats AS s SET
+            claim_id = a_id, token = greatest(s.last_token + 1, moment, a_seen + 1),
+            ends_at = moment + a_ttl, granted_at = moment, weight = a_weight, ttl = a_ttl,
+            inbox = a_inbox, holder = a_holder, metadata = a_metadata, detached = a_detached,
+            slots = NULL, broken = '', kind = a_kind, capacity = a_capacity,
+            last_token = greatest(s.last_token + 1, moment, a_seen + 1), taken = 1,
+            forget_on = greatest(s.forget_on, holdfast.forgettable(moment + a_ttl))
+        WHERE s.prefix = a_prefix AND s.name = a_name AND s.seat = 0
+            AND s.taken = 0 AND s.waiting = 0 AND strpos(s.ended, a_id) = 0
+        RETURNING s.token INTO larger;
+        IF FOUND THEN
+            RETURN holdfast.granted(larger, a_ttl, moment, NULL);
+        END IF;
     END IF;
+
+    n := holdfast.take_up(a_prefix, a_name);
     moment := holdfast.clock();
     held_back := holdfast.held_back(a_quarantine, moment);
-
-    -- Nobody holds it, nobody waits, and it is no semaphore: most claims.
-    IF n.taken = 0 AND n.waiting = 0 AND a_kind <> 'semaphore' AND held_back = 0
-        AND a_weight <= a_capacity AND strpos(n.ended, a_id) = 0
-    THEN
-        larger := greatest(n.last_token + 1, moment, a_seen + 1);
-        UPDATE holdfast.seats AS s SET
-            claim_id = a_id, token = larger, ends_at = moment + a_ttl, granted_at = moment,
-            weight = a_weight, ttl = a_ttl, inbox = a_inbox, holder = a_holder, metadata = a_metadata,
-            detached = a_detached, slots = NULL, broken = '', kind = a_kind, capacity = a_capacity,
-            last_token = larger, taken = 1,
-            forget_on = greatest(s.forget_on, holdfast.forgettable(moment + a_ttl))
-        WHERE s.prefix = a_prefix AND s.name = a_name AND s.seat = 0;
-        RETURN holdfast.granted(larger, a_ttl, moment, NULL);
-    END IF;
-
     PERFORM holdfast.sweep(n, moment);
     PERFORM holdfast.hand_over(a_prefix, a_name, ARRAY[a_id], moment, held_back);
     UPDATE holdfast.waiters AS q SET  -- asked again: it keeps the place it has
@@ -158,23 +156,25 @@ RETURN json_build_array(holdfast.birth(), 'r', a_why, a_detail)::text;
 -- Give a lease back ('r'), or end a claim whatever became of it ('w').
 CREATE FUNCTION holdfast.finish(
     a_prefix text, a_quarantine bigint, a_name text, a_id text, a_how text
-) RETURNS text LANGUAGE plpgsql VOLATILE SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
+) RETURNS text LANGUAGE plpgsql VOLATILE SET enable_seqscan = off AS $$
 DECLARE
     n holdfast.seats;
+    here tid;
     held integer;
-    moment bigint;
+    moment bigint := holdfast.clock();
     how text := a_how;
 BEGIN
     -- FOR UPDATE, so that nobody can have pinned it; who has is not waited for.
-    SELECT * INTO n FROM holdfast.seats AS s
-    WHERE s.prefix = a_prefix AND s.name = a_name AND s.seat = 0 FOR UPDATE SKIP LOCKED;
-    moment := holdfast.clock();
+    SELECT s.ctid INTO here FROM holdfast.seats AS s
+    WHERE s.prefix = a_prefix AND s.name = a_name AND s.seat = 0
+        AND s.taken = 1 AND s.waiting = 0 AND s.claim_id = a_id AND s.ends_at > moment
+    FOR UPDATE SKIP LOCKED;
 
     -- It alone holds the name, and nobody waits: most releases.
-    IF FOUND AND n.taken = 1 AND n.waiting = 0 AND n.claim_id = a_id AND n.ends_at > moment THEN
+    IF FOUND THEN
         UPDATE holdfast.seats AS s SET
             claim_id = NULL, taken = 0, ended = holdfast.buried(s.ended, a_id, a_how, moment)
-        WHERE s.prefix = a_prefix AND s.name = a_name AND s.seat = 0;
+        WHERE s.ctid = here;
         RETURN '[' || holdfast.birth() || ',"e","' || a_how || '",[]]';
     END IF;
 
@@ -212,7 +212,7 @@ END $$;
 
 -- Move the queue on, and say where this claim stands now.
 CREATE FUNCTION holdfast.advance(a_prefix text, a_quarantine bigint, a_name text, a_id text) RETURNS text
-LANGUAGE plpgsql VOLATILE SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
+LANGUAGE plpgsql VOLATILE SET enable_seqscan = off AS $$
 DECLARE
     n holdfast.seats := holdfast.take_up(a_prefix, a_name);
     moment bigint := holdfast.clock();
@@ -226,7 +226,7 @@ END $$;
 -- Take the grant with this token away: when its holder lets go, or at once.
 CREATE FUNCTION holdfast.break(
     a_prefix text, a_quarantine bigint, a_name text, a_token bigint, a_reason text, a_force boolean
-) RETURNS text LANGUAGE plpgsql VOLATILE SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
+) RETURNS text LANGUAGE plpgsql VOLATILE SET enable_seqscan = off AS $$
 DECLARE
     n holdfast.seats := holdfast.take_up(a_prefix, a_name);
     moment bigint := holdfast.clock();

@@ -4,36 +4,33 @@
 CREATE FUNCTION holdfast.renew(
     a_prefix text, a_quarantine bigint, a_name text, a_ids text[], a_tokens bigint[], a_ttls bigint[],
     a_patiences bigint[]
-) RETURNS text LANGUAGE plpgsql VOLATILE SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
+) RETURNS text LANGUAGE plpgsql VOLATILE SET enable_seqscan = off AS $$
 DECLARE
     n holdfast.seats;
-    moment bigint;
+    moment bigint := holdfast.clock();
     held_back bigint;
     until_when bigint;
     nexts jsonb := '{}';
     answers text;
     all_granted boolean;
 BEGIN
-    SELECT * INTO n FROM holdfast.seats AS s
-    WHERE s.prefix = a_prefix AND s.name = a_name AND s.seat = 0 FOR NO KEY UPDATE;
-    moment := holdfast.clock();
-
     -- The one who holds it, and nobody else: most renewals.
-    IF FOUND AND n.taken = 1 AND n.waiting = 0 AND cardinality(a_ids) = 1 AND n.claim_id = a_ids[1]
-        AND n.ends_at > moment AND n.broken = '' AND a_tokens[1] IN (0, n.token)
-    THEN
-        until_when := greatest(n.ends_at, moment + a_ttls[1]);
+    IF cardinality(a_ids) = 1 THEN
         UPDATE holdfast.seats AS s SET
-            ends_at = until_when, forget_on = greatest(s.forget_on, holdfast.forgettable(until_when))
-        WHERE s.prefix = a_prefix AND s.name = a_name AND s.seat = 0;
-        RETURN '[' || holdfast.birth() || ',"a",[],['
-            || holdfast.granted(n.token, until_when - moment, n.granted_at, n.slots) || ']]';
+            ends_at = greatest(s.ends_at, moment + a_ttls[1]),
+            forget_on = greatest(s.forget_on, holdfast.forgettable(moment + a_ttls[1]))
+        WHERE s.prefix = a_prefix AND s.name = a_name AND s.seat = 0
+            AND s.taken = 1 AND s.waiting = 0 AND s.claim_id = a_ids[1] AND s.ends_at > moment
+            AND s.broken = '' AND a_tokens[1] IN (0, s.token)
+        RETURNING s.token, s.ends_at, s.granted_at, s.slots INTO n.token, n.ends_at, n.granted_at, n.slots;
+        IF FOUND THEN
+            RETURN '[' || holdfast.birth() || ',"a",[],['
+                || holdfast.granted(n.token, n.ends_at - moment, n.granted_at, n.slots) || ']]';
+        END IF;
     END IF;
 
-    IF n.name IS NULL THEN
-        n := holdfast.take_up(a_prefix, a_name);
-        moment := holdfast.clock();
-    END IF;
+    n := holdfast.take_up(a_prefix, a_name);
+    moment := holdfast.clock();
     held_back := holdfast.held_back(a_quarantine, moment);
     PERFORM holdfast.sweep(n, moment);
     PERFORM holdfast.hand_over(a_prefix, a_name, a_ids, moment, held_back);

@@ -1,10 +1,19 @@
 -- Many requests in one statement: what one client asks at the same moment. They come sorted by the names'
 -- bytes, so that two batches lock what they share in the same order. One reply each, in that order.
 
+CREATE FUNCTION holdfast.renew_many(a_prefix text, a_quarantine bigint, a_name text, a_items jsonb)
+RETURNS text LANGUAGE sql VOLATILE AS $$
+    SELECT holdfast.renew(a_prefix, a_quarantine, a_name, array_agg(i ->> 0 ORDER BY number),
+        array_agg((i -> 1)::bigint ORDER BY number), array_agg((i -> 2)::bigint ORDER BY number),
+        array_agg((i -> 3)::bigint ORDER BY number))
+    FROM jsonb_array_elements(a_items) WITH ORDINALITY AS items (i, number)
+$$;
+
 CREATE FUNCTION holdfast.ask_many(a_prefix text, a_quarantine bigint, a_requests jsonb) RETURNS text
-LANGUAGE plpgsql VOLATILE SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
+LANGUAGE plpgsql VOLATILE SET enable_seqscan = off AS $$
 DECLARE
     r jsonb;
+    i jsonb;
     q constant bigint := a_quarantine;
     replies text[] := '{}';
     reply text;
@@ -19,12 +28,12 @@ BEGIN
             WHEN 'finish' THEN
                 reply := holdfast.finish(a_prefix, q, r ->> 1, r ->> 2, r ->> 3);
             WHEN 'renew' THEN
-                reply := holdfast.renew(
-                    a_prefix, q, r ->> 1,
-                    ARRAY(SELECT i ->> 0 FROM jsonb_array_elements(r -> 2) AS i),
-                    ARRAY(SELECT (i -> 1)::bigint FROM jsonb_array_elements(r -> 2) AS i),
-                    ARRAY(SELECT (i -> 2)::bigint FROM jsonb_array_elements(r -> 2) AS i),
-                    ARRAY(SELECT (i -> 3)::bigint FROM jsonb_array_elements(r -> 2) AS i));
+                i := r -> 2 -> 0;
+                reply := CASE WHEN jsonb_array_length(r -> 2) = 1
+                    THEN holdfast.renew(
+                        a_prefix, q, r ->> 1, ARRAY[i ->> 0], ARRAY[(i -> 1)::bigint],
+                        ARRAY[(i -> 2)::bigint], ARRAY[(i -> 3)::bigint])
+                    ELSE holdfast.renew_many(a_prefix, q, r ->> 1, r -> 2) END;
             WHEN 'advance' THEN
                 reply := holdfast.advance(a_prefix, q, r ->> 1, r ->> 2);
             WHEN 'break' THEN

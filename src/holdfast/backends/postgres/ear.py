@@ -20,12 +20,15 @@ from holdfast.backends.postgres.sync import SyncWire
 from holdfast.backends.waking import LONGEST
 from holdfast.errors import BackendUnavailable
 from holdfast.rules import backoff
-from holdfast.rules.messages import Notice
+from holdfast.rules.messages import Item, Notice, Renew
 
 CONNECT_WITHIN = 0.5
 """A silent host must not keep the keeper from its leases."""
 
 MISSED = Notice("missed", "", "", "", 0)
+
+NOBODY = Renew("", (Item("", 0, 0.0),))
+"""A renewal of what cannot exist: no name is empty."""
 
 
 class KeeperWire(SyncWire):
@@ -46,12 +49,18 @@ class KeeperWire(SyncWire):
         link = super()._open(deadline)
         if not self._office.survey.push:
             self.channel = ""
-        if self.channel and not self.hears:
-            try:
+        listens = bool(self.channel) and not self.hears
+        try:
+            if listens:
                 link.query(listening_words(self.channel), deadline)
-            except BaseException:
-                link.close()
-                raise
+            # Asked once before it counts: a new session takes its time to learn a function.
+            link.ask(self._office.post.statement(NOBODY), deadline)
+        except BaseException as error:
+            link.close()
+            if isinstance(error, BackendUnavailable):
+                error.outcome = "none"  # nothing of anybody's was sent
+            raise
+        if listens:
             self.listening = link
             self.pending.append(MISSED)
         return link

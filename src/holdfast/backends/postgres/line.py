@@ -56,6 +56,7 @@ class Line:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._opening: object = None
         self._scheduled = False
+        self._alone = True  # the last statement carried one request
         self._failures = 0
         self._trouble: BackendUnavailable | None = None  # why there is no connection, if known
         self._closed = False
@@ -75,7 +76,10 @@ class Line:
             raise faults.closed(self._office.shown)
         job = Job(request, deadline, loop.create_future())
         self._pending.append(job)
-        self._schedule(loop)
+        if self._alone and self._link is not None and not self._scheduled:
+            self._go()  # who was alone so far does not wait a turn of the loop for company
+        else:
+            self._schedule(loop)
         return job
 
     def expire(self, job: Job) -> None:
@@ -124,6 +128,7 @@ class Line:
             statement = post.statement(jobs[0].request)
         else:
             statement = post.batch([(place, job.request) for place, job in enumerate(jobs)])
+        self._alone = len(jobs) == 1
         for job in jobs:
             job.sent = True
         self._flying = statement, jobs

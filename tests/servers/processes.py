@@ -48,12 +48,12 @@ class ServerProcess:
         """Whether there is a process, be it paused."""
         return self._process is not None and self._process.poll() is None
 
-    def launch(self, arguments: Sequence[str]) -> None:
-        """Start the process; whether it is ready is for the caller to find out."""
+    def launch(self, arguments: Sequence[str], user: int | None = None) -> None:
+        """Start the process, as another user if need be; whether it is ready is to be found out."""
         assert not self.running, "it is running already"
         server = [str(self.binary.path), self.binary.called, *arguments]
-        me = str(os.getpid())
-        command = [sys.executable, "-I", "-S", str(TETHER), me, *server]
+        me, them = str(os.getpid()), "" if user is None else str(user)
+        command = [sys.executable, "-I", "-S", str(TETHER), me, them, *server]
 
         def start() -> "subprocess.Popen[bytes]":
             with self.log.open("ab") as log:

@@ -32,6 +32,7 @@ MODULES = {
     "show": "show",
     "break": "break_lock",
     "watch": "watch",
+    "migrate": "migrate",
     "verify": "verify",
 }
 

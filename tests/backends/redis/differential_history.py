@@ -6,8 +6,11 @@ one letter, inboxes that are really open or closed, ids and texts as they are in
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
+from holdfast.rules.holding import Record
 from holdfast.rules.many import ClaimAll
 from holdfast.rules.messages import (
     Advance,
@@ -18,6 +21,7 @@ from holdfast.rules.messages import (
     Look,
     Release,
     Renew,
+    Reply,
     Want,
     Withdraw,
 )
@@ -31,7 +35,44 @@ from tests.backends.redis.differential_moves import (
     History,
     Move,
 )
-from tests.backends.redis.differential_stage import Stage
+
+
+class Stage(Protocol):
+    """The rule and a real server side by side, whichever server that is."""
+
+    now: float
+
+    def inbox(self, client: str) -> str:
+        """Name the inbox of a client."""
+        ...
+
+    def listen(self, inbox: str) -> None:
+        """Open an inbox."""
+        ...
+
+    def leave(self, inbox: str) -> None:
+        """Close an inbox."""
+        ...
+
+    def record(self, name: str) -> Record:
+        """Give the rule's record of a name."""
+        ...
+
+    def doubtful(self, name: str) -> set[str]:
+        """Name the ids about which the server may know more than the rule."""
+        ...
+
+    def ask(self, request: ClaimRequest) -> Reply:
+        """Ask both one thing."""
+        ...
+
+    def ask_for_all(self, request: ClaimAll) -> None:
+        """Ask both for several names in one step; nothing, where the server has no such step."""
+        ...
+
+    def ask_together(self, requests: Sequence[ClaimRequest]) -> None:
+        """Ask both many things, in one exchange."""
+        ...
 
 
 @dataclass
@@ -55,12 +96,10 @@ def play(history: History, stage: Stage) -> None:
         elif move.verb == "open":
             stage.listen(inbox)
         elif move.verb == "renew_all":
-            renewals = [_renewal(stage, move, known, name) for name in NAMES]
-            stage.ask_all(stage.post.letters(enumerate(renewals)))
+            stage.ask_together([_renewal(stage, move, known, name) for name in NAMES])
         elif move.verb in {"crowd", "flood"}:
             doubtful, many = stage.doubtful(move.name), _many(stage, move, known)
-            certain = [one for one in many if not _ids(one) & doubtful]
-            stage.ask_all([stage.post.letter(one) for one in certain])
+            stage.ask_together([one for one in many if not _ids(one) & doubtful])
         elif move.verb == "together":
             _ask_for_all(stage, move, known)
         else:
@@ -90,7 +129,7 @@ def _ask_for_all(stage: Stage, move: Move, known: _Known) -> None:
         if not again:
             before.append(claim)
         claims.append(claim)
-    stage.ask(ClaimAll(tuple(claims)))
+    stage.ask_for_all(ClaimAll(tuple(claims)))
 
 
 def _ids(request: ClaimRequest) -> set[str]:

@@ -18,7 +18,14 @@ from holdfast.rules import tombstones
 from holdfast.rules.claim import step
 from holdfast.rules.holding import Record
 from holdfast.rules.many import ClaimAll
-from holdfast.rules.messages import CLAIM_REQUESTS, Claim, Notice, Renew, Reply
+from holdfast.rules.messages import (
+    CLAIM_REQUESTS,
+    Claim,
+    ClaimRequest,
+    Notice,
+    Renew,
+    Reply,
+)
 from holdfast.rules.together import step_all
 from tests.backends.redis.differential_record import DUMP, Stored, graves, lifeless, stored
 from tests.backends.redis.differential_server import ServerSide, names_of
@@ -52,6 +59,14 @@ class Stage(ServerSide):
         """Ask both one thing."""
         ((reply,),) = self.ask_all([self.post.letter(request)])
         return reply
+
+    def ask_for_all(self, request: ClaimAll) -> None:
+        """Ask both for several names in one step."""
+        self.ask(request)
+
+    def ask_together(self, requests: Sequence[ClaimRequest]) -> None:
+        """Ask both many things, in as few letters as the server allows."""
+        self.ask_all(self.post.letters(enumerate(requests)))
 
     def ask_all(self, letters: Sequence[Letter]) -> list[list[Reply]]:
         """Send letters to the server, their requests to the rule, and compare all there is."""

@@ -1,0 +1,23 @@
+"""``holdfast migrate``: make the tables ahead of time, or print what makes them."""
+
+from __future__ import annotations
+
+import click
+
+from holdfast.api.migration import migrate, migration_script
+from holdfast.cli import codes, options
+from holdfast.cli.report import put
+
+
+@click.command("migrate")
+@click.option("--sql", is_flag=True, help="Print the statements; connect to nothing.")
+@options.url
+def command(*, sql: bool, url: str | None) -> int:
+    """Make holdfast's tables in a PostgreSQL database.
+
+    Programs that may do so make them on first use. Where they may not, run this once as a user who
+    may, or hand what --sql prints to the administrator of the database.
+    """
+    for line in (migration_script(url) if sql else migrate(url)).splitlines():
+        put(line)
+    return codes.DONE

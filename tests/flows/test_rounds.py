@@ -12,6 +12,7 @@ from tests.flows.fakes import (
     START,
     TTL,
     FakeBell,
+    Late,
     Lost,
     World,
     an_order,
@@ -82,6 +83,26 @@ def test_a_lost_lease_that_nobody_has_is_given_back_too() -> None:
     world.rewrite(Ended("c1", "released"))
     go_round(world)
     assert world.requests == [Release("n", "c1")]
+    assert len(world.told(LostEvent)) == 1
+
+
+def test_a_lease_lost_in_the_middle_of_its_renewal_is_given_back_too() -> None:
+    """The answer comes after the deadline: the lease is lost, and the backend has prolonged it."""
+    world = holding(has_face=False, ttl=0.9)
+    world.time = START + 0.85
+    world.rewrite(Late(0.2, renewed(granted(remaining=0.9))), Ended("c1", "released"))
+    go_round(world)
+    assert world.requests[-1] == Release("n", "c1")
+    assert len(world.told(LostEvent)) == 1
+
+
+def test_a_lease_broken_on_its_way_is_not_given_up_for_its_owner() -> None:
+    """Somebody may be about to begin under it: the name must not pass on because of us."""
+    world = holding(has_face=False)
+    world.book.deliver(Notice("broken", "", "n", "c1", 7, reason="x"))
+    world.time = START + 0.1
+    go_round(world)
+    assert world.requests == []
     assert len(world.told(LostEvent)) == 1
 
 

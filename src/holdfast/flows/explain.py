@@ -57,6 +57,7 @@ def too_late(session: Session, order: Order) -> BackendUnavailable:
         f"{called(order.name)} was granted, but the answer took longer than the lease lives "
         f"(ttl {readable(order.want.ttl)}); use a longer ttl or find out what is slow.",
         backend=session.backend,
+        outcome="unknown",  # its withdrawal may still be with the keeper
     )
 
 

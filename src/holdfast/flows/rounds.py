@@ -26,7 +26,10 @@ async def go_round(session: Session, patience: Patience) -> float | None:
     book = session.book
     while not _wound_up(session):
         look_at = _drop_orphans(session)
+        on_their_way = [state for state in tuple(book.leases.values()) if state.face is None]
         until = min(look_at, await turn(session, patience))
+        if _give_up_orphans(session, on_their_way):
+            continue  # with a chore that cannot wait
         if book.chores or not book.closing:
             return until
     return None
@@ -58,23 +61,19 @@ def _drop_orphans(session: Session) -> float:
     """Give back leases that nobody has.
 
     An interruption came between the grant and the lease, or in the middle of the release. Say
-    when to look again, if there is one that may still be on its way to its owner. The deadline
-    that we know of does not bound the release: a renewal whose answer was lost may have moved it.
+    when to look again, if there is one that may still be on its way to its owner.
     """
     book, now = session.book, session.runtime.now()
     look_at = inf
     for state in tuple(book.leases.values()):
         if not state.released and (state.face is not None or _is_awaited(state)):
             continue
-        release_later = Chore(Release(state.name, state.claim_id), now + state.ttl)
-        if now >= state.deadline:  # the turn that follows tells the loss, and nobody gives it up
-            book.chores.append(release_later)
-        elif now < state.started_at + ON_ITS_WAY:
+        if now < state.started_at + ON_ITS_WAY:
             look_at = min(look_at, state.started_at + ON_ITS_WAY)
         elif book.leases.pop(state.claim_id, None) is not None:
             state.loss = "it was never taken: the call that asked for it was interrupted"
             book.owned.pop((state.name, state.owner), None)
-            book.chores.append(release_later)
+            _give_back(session, state)
     return look_at
 
 
@@ -83,21 +82,51 @@ def _is_awaited(state: LeaseState) -> bool:
     return state.company is not None and state.company() is not None
 
 
+def _give_up_orphans(session: Session, on_their_way: list[LeaseState]) -> bool:
+    """Give back what was lost before anybody had it: nobody else would; say whether there was any.
+
+    A grant that was broken passes on with this word. So it is not said while somebody may be about
+    to get the lease and to begin.
+    """
+    now = session.runtime.now()
+    lost = [
+        state
+        for state in on_their_way
+        if state.face is None
+        and state.claim_id not in session.book.leases
+        and state.loss
+        and (now >= state.deadline or now >= state.started_at + ON_ITS_WAY)
+    ]
+    for state in lost:
+        _give_back(session, state)
+    return bool(lost)
+
+
+def _give_back(session: Session, state: LeaseState) -> None:
+    """Leave word for the backend.
+
+    For a whole ttl: the deadline that we know of does not bound what the backend holds, since a
+    renewal whose answer was lost may have moved it.
+    """
+    until = session.runtime.now() + state.ttl
+    session.book.chores.append(Chore(Release(state.name, state.claim_id), until))
+
+
 def _wound_up(session: Session) -> bool:
     """When the client is closed, turn what it still holds into chores, and end with them."""
     book = session.book
     if not book.closing:
         return False
-    now = session.runtime.now()
     for claim_id in tuple(book.leases):
         state = book.leases.pop(claim_id, None)
         if state is not None:
             state.released = True
-            book.chores.append(Chore(Release(state.name, claim_id), now + state.ttl))
+            _give_back(session, state)
     for claim_id in tuple(book.tickets):
         ticket = book.tickets.pop(claim_id, None)
         if ticket is not None:
-            book.chores.append(Chore(Withdraw(ticket.name, claim_id), now + PATIENCE))
+            until = session.runtime.now() + PATIENCE
+            book.chores.append(Chore(Withdraw(ticket.name, claim_id), until))
             if ticket.bell is not None:
                 ticket.bell.ring()
     return not book.chores

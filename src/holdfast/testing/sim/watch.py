@@ -60,7 +60,8 @@ class Watch:
         self.ended_at: dict[str, float] = {}  # since when nobody minds a claim
         self.forced: set[tuple[str, int]] = set()  # grants broken by force
         self.flying: dict[str, int] = {}  # how many copies of a claim are under way
-        self.doubled: set[str] = set()
+        self.doubled: set[str] = set()  # claims of which the network has made copies
+        self.unfaced: set[str] = set()  # claims whose leases nobody ever had
         self.entries = 0
         self.losses = 0
         self.resource = Resource()
@@ -184,6 +185,7 @@ class Watch:
         """Note that an interruption came between the grant and the lease: nobody has it."""
         self.asking.pop(client.scheduler.current, None)
         self._unmind(state.claim_id)
+        self.unfaced.add(state.claim_id)
         self.world.note(client, "drops", state.name, state.token)
 
     def crashed(self, client: Client) -> None:

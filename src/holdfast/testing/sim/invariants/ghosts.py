@@ -71,14 +71,18 @@ class Ghosts:
         watch = self._watch
         if any(fault.kind == "rollback" for fault in watch.world.plan.faults):
             return
-        living = {client.name for client in watch.world.clients if not client.dead}
+        able = {one.name for one in watch.world.clients if not one.dead and one.keeper.alive}
         for name, record in server.records.items():
             for grant in record.grants:
                 claim_id, who = grant.claim_id, grant.holder.client
-                if claim_id in watch.minded or who not in living or claim_id in watch.doubled:
+                if claim_id in watch.minded or who not in able or claim_id in watch.doubled:
                     continue
-                if grant.broken or grant.ends_at <= server.now():
-                    continue  # what is broken gently passes on with its holder's word, or its end
+                if grant.ends_at <= server.now():
+                    continue
+                # What is broken gently passes on with its holder's word, or its end; a lease that
+                # nobody ever had is found when the keeper looks next, which may be at its end.
+                if grant.broken or claim_id in watch.unfaced:
+                    continue
                 ended_at = watch.ended_at.get(claim_id, 0.0)
                 if ended_at < watch.world.plan.heals_at:
                     text = f"{who} has not given {name!r} back since {ended_at:.3f} s"

@@ -8,7 +8,7 @@ CODE := $(wildcard src tests benchmarks examples conftest.py)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-debian check format-check lint types contracts bench bench-redis soak format clean
+.PHONY: help demo test test-debian check format-check lint types contracts bench bench-redis bench-postgres soak format clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -64,6 +64,9 @@ bench: $(INSTALLED) ## measure, as ratios against peers in the same run
 
 bench-redis: $(INSTALLED) ## the same on Redis, against the bare wire and its peers
 	$(BIN)/python -m benchmarks.redis.run
+
+bench-postgres: $(INSTALLED) ## the same on PostgreSQL, against bare statements and its peers
+	$(BIN)/python -m benchmarks.postgres.run
 
 soak: $(INSTALLED) ## the tests that take longer than CI allows
 	$(BIN)/python -m pytest -m soak --timeout 0

@@ -166,23 +166,50 @@ CREATE FUNCTION holdfast.finish(
 ) RETURNS text LANGUAGE plpgsql VOLATILE SET enable_seqscan = off AS $$
 DECLARE
     n holdfast.seats;
-    here tid;
+    w holdfast.waiters;
     held integer;
     moment bigint := holdfast.clock();
+    held_back bigint := holdfast.held_back(a_quarantine, moment);
+    life bigint;
     how text := a_how;
 BEGIN
     -- FOR UPDATE, so that nobody can have pinned it; who has is not waited for.
-    SELECT s.ctid INTO here FROM holdfast.seats AS s
+    SELECT * INTO n FROM holdfast.seats AS s
     WHERE s.prefix = a_prefix AND s.name = a_name AND s.seat = 0
-        AND s.taken = 1 AND s.waiting = 0 AND s.claim_id = a_id AND s.ends_at > moment
+        AND s.taken = 1 AND s.claim_id = a_id AND s.ends_at > moment
     FOR UPDATE SKIP LOCKED;
 
     -- It alone holds the name, and nobody waits: most releases.
-    IF FOUND THEN
+    IF FOUND AND n.waiting = 0 THEN
         UPDATE holdfast.seats AS s SET
             claim_id = NULL, taken = 0, ended = holdfast.buried(s.ended, a_id, a_how, moment)
-        WHERE s.ctid = here;
+        WHERE s.prefix = a_prefix AND s.name = a_name AND s.seat = 0;
         RETURN '[' || holdfast.birth() || ',"e","' || a_how || '",[]]';
+    END IF;
+
+    -- The head of the queue is its heir, if nobody in line has lost patience, the head can be told, and it
+    -- takes all there is: most hand-overs.
+    IF FOUND AND n.patience_floor > moment AND n.kind <> 'semaphore' AND held_back = 0 THEN
+        SELECT * INTO w FROM holdfast.waiters AS q
+        WHERE q.prefix = a_prefix AND q.name = a_name ORDER BY q.place LIMIT 1;
+        IF w.weight = n.capacity AND holdfast.is_open(w.inbox) THEN
+            DELETE FROM holdfast.waiters AS q
+            WHERE q.prefix = a_prefix AND q.name = a_name AND q.place = w.place;
+            life := least(3000000, w.ttl);
+            n.last_token := greatest(n.last_token + 1, moment, w.seen_token + 1);
+            UPDATE holdfast.seats AS s SET
+                claim_id = w.claim_id, token = n.last_token, ends_at = moment + life, granted_at = moment,
+                weight = w.weight, ttl = w.ttl, inbox = w.inbox, holder = w.holder,
+                metadata = w.metadata, detached = w.detached, slots = NULL, broken = '',
+                last_token = n.last_token, waiting = s.waiting - 1,
+                ended = holdfast.buried(s.ended, a_id, a_how, moment),
+                forget_on = greatest(s.forget_on, holdfast.forgettable(moment + life))
+            WHERE s.prefix = a_prefix AND s.name = a_name AND s.seat = 0
+            RETURNING s.* INTO n;
+            PERFORM holdfast.tell('granted', n, life);
+            RETURN '[' || holdfast.birth() || ',"e","' || a_how || '",['
+                || holdfast.tenure(n, moment) || ']]';
+        END IF;
     END IF;
 
     IF a_how = 'r' AND holdfast.is_new(a_prefix, a_name) THEN

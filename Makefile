@@ -9,7 +9,7 @@ CODE := $(wildcard src tests benchmarks examples conftest.py)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-debian check format-check lint types contracts bench bench-redis bench-limits bench-checker sim faults soak format clean
+.PHONY: help demo test test-debian test-debian-postgres check format-check lint types contracts bench bench-redis bench-limits bench-postgres bench-checker sim faults mutants soak format clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -46,6 +46,22 @@ test-debian: $(INSTALLED) ## run the Redis tests again, on Debian's Redis
 	HOLDFAST_TEST_REDIS_SERVER=debian $(BIN)/python -m pytest -n $(WORKERS) -m 'not serial and not soak' \
 		$(REDIS_TESTS) -k redis
 
+# Debian's PostgreSQL is older too. Its package would start a service; the program alone is enough, and so is PgBouncer's.
+DEBIAN_POSTGRES := $(wildcard /usr/lib/postgresql/*/bin/postgres)
+INSTALL_POSTGRES := DEBIAN_FRONTEND=noninteractive apt-get install --quiet=2 --yes --no-install-recommends postgresql pgbouncer
+
+test-debian-postgres: $(INSTALLED) ## run the PostgreSQL tests again, on Debian's PostgreSQL and behind its PgBouncer
+	@why=''; \
+	if [ ! -e /etc/debian_version ]; then why='this is no Debian'; \
+	elif [ -n '$(DEBIAN_POSTGRES)' ] && [ -e /usr/sbin/pgbouncer ]; then :; \
+	elif [ "$$(id -u)" -ne 0 ]; then why='postgresql is not installed, and only root can install it'; \
+	elif ! { $(INSTALL_POSTGRES) || { apt-get update --quiet=2 && $(INSTALL_POSTGRES); }; }; then \
+		why='apt-get could not install postgresql and pgbouncer'; \
+	fi; \
+	if [ -n "$$why" ]; then echo "test-debian-postgres is skipped: $$why"; exit 0; fi; \
+	HOLDFAST_TEST_POSTGRES_SERVER=debian $(BIN)/python -m pytest -n $(WORKERS) -m 'not serial and not soak' \
+		$(wildcard tests/conformance tests/servers tests/backends/postgres) -k postgres
+
 check: format-check lint types contracts test ## everything CI asks for
 
 format-check: $(INSTALLED) ## is the code formatted?
@@ -65,6 +81,9 @@ bench: $(INSTALLED) ## measure, as ratios against peers in the same run
 
 bench-redis: $(INSTALLED) ## the same on Redis, against the bare wire and its peers
 	$(BIN)/python -m benchmarks.redis.run
+
+bench-postgres: $(INSTALLED) ## the same on PostgreSQL, against bare statements and its peers
+	$(BIN)/python -m benchmarks.postgres.run
 
 bench-limits: $(INSTALLED) ## rate limits on Redis, against the library `limits`
 	$(BIN)/python -m benchmarks.redis.run --only limited

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.figures import Aim, Figure, Value, table
+from benchmarks.postgres.run import WORKLOADS as POSTGRES_WORKLOADS
 from benchmarks.redis.run import WORKLOADS as REDIS_WORKLOADS
 from benchmarks.rounds import interleaved
 from benchmarks.run import WORKLOADS
@@ -32,6 +33,20 @@ def test_every_redis_workload_runs(workload: str, tmp_path: Path) -> None:
     """A quick run on a server of its own measures the workload and writes it down."""
     record = tmp_path / "record.json"
     command = [sys.executable, "-m", "benchmarks.redis.run", "--quick"]
+    command += ["--only", workload, "--json", str(record)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    figures = json.loads(record.read_text("utf-8"))["figures"]
+    assert figures
+    assert all(figure["what"] in done.stdout for figure in figures)
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("workload", POSTGRES_WORKLOADS)
+def test_every_postgres_workload_runs(workload: str, tmp_path: Path) -> None:
+    """A quick run on servers of its own measures the workload and writes it down."""
+    record = tmp_path / "record.json"
+    command = [sys.executable, "-m", "benchmarks.postgres.run", "--quick"]
     command += ["--only", workload, "--json", str(record)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -143,3 +143,19 @@ async def test_no_session_stays_after_close(mode: Mode) -> None:
             return server.ask(sessions) == []
 
         await eventually_async(nobody, 2.0, "nobody connected")
+
+
+async def test_who_looked_first_is_told_all_the_same(mode: Mode) -> None:
+    """A connection that was open before anybody waited becomes an inbox, too."""
+    with PostgresServer() as server:
+        async with world_at(server.url(quarantine=0), mode) as world:
+            alice, bob = world.party(), world.party()
+            for party in (alice, bob):
+                await party.show("x")
+            lease = await alice.acquire("x", ttl=30)
+            pending = await world.in_line(bob)
+            await world.pass_time(1.2)  # the keeper has had its turn: now only a notice is quick
+            released_at = time.monotonic()
+            await alice.release(lease)
+            assert (await pending).held
+            assert time.monotonic() - released_at < 0.7

@@ -28,6 +28,9 @@ from holdfast.errors import BackendUnavailable
 from holdfast.rules import backoff
 from holdfast.rules.messages import Reply, Request
 
+LISTEN = Statement("listen", b"", (), (), ())
+"""What is under way while a connection becomes an inbox; it carries nobody's request."""
+
 
 class Job:
     """One request on its way, and who waits for its answer."""
@@ -109,6 +112,9 @@ class Line:
         if link is not None and link.generation != self._office.generation:
             self._lost(faults.broken(self._office.shown, "it leads to a standby"))
             link = None
+        if link is not None and self.channel and not self.hears:
+            self._listen(link)
+            return
         jobs: list[Job] = []
         while self._pending and len(jobs) < BATCH:
             job = self._pending.popleft()
@@ -193,9 +199,13 @@ class Line:
         except BackendUnavailable as error:
             self._refused(jobs, error)
             return
-        answers = self._office.read(statement, raw)
-        for place, answer in zip(statement.places, answers, strict=True):
-            _settle(jobs[place], answer)
+        if statement is LISTEN:
+            self.hears = True
+            self.deaf()  # whatever was told before that is lost
+        else:
+            answers = self._office.read(statement, raw)
+            for place, answer in zip(statement.places, answers, strict=True):
+                _settle(jobs[place], answer)
         if self._pending:
             self._go()
 
@@ -245,19 +255,21 @@ class Line:
     # Connecting
 
     def start_listening(self, channel: str) -> None:
-        """Listen on the next connection; one that is open already is left for it."""
+        """Listen before anything else is asked, on this connection and on all that follow."""
         self.channel = channel
-        link, loop = self._link, self._loop
-        if channel and link is not None and loop is not None:
-            loop.call_soon_threadsafe(self._renew)
 
-    def _renew(self) -> None:
-        if self._flying is None and not self.hears and self._link is not None:
-            link, self._link = self._link, None
-            _detach(self._loop, link)
-            self._open()
-        elif not self.hears and self._loop is not None and not self._closed:
-            self._loop.call_soon(self._renew)
+    def _listen(self, link: Link) -> None:
+        """Make the open connection an inbox; what has gathered goes after that."""
+        self._flying = LISTEN, []
+        self._last = None
+        assert self._loop is not None  # noqa: S101 - there is a connection on it
+        self._overdue = self._loop.call_later(CONNECT_LIMIT, self._too_slow)
+        try:
+            link.connection.send_query(listening_words(self.channel).encode())
+        except OperationalError as error:
+            self._lost(faults.broken(self._office.shown, str(error)))
+            return
+        self._flush()
 
     def _open(self) -> None:
         loop = self._loop
@@ -321,8 +333,6 @@ class Line:
         if outcome.listens:
             self.hears = True
             self.deaf()  # whatever was told before that is lost
-        elif self.channel:
-            self._renew()
         self._go()
 
     def _open_later(self) -> None:

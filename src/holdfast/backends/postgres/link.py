@@ -37,6 +37,7 @@ class Link:
         self.used_at = 0.0
         self.generation = 0
         self.pooled = False  # somebody stands between us and the server
+        self.prepares = False  # whether a prepared statement will be there when it is called
         self.listens = False
         self.heard: list[tuple[str, str]] = []  # channel and payload of what came unasked
         self._uses: dict[str, int] = {}
@@ -48,7 +49,7 @@ class Link:
     def run(self, statement: Statement, deadline: float) -> PGresult:
         """Carry out a statement, prepared if that pays; give the raw result."""
         uses = self._uses.get(statement.name, 0)
-        if not self.pooled and uses <= PREPARE_AFTER:
+        if self.prepares and uses <= PREPARE_AFTER:
             self._uses[statement.name] = uses + 1
             if uses == PREPARE_AFTER:
                 self.prepare({statement.name: statement.text}, deadline)
@@ -57,7 +58,7 @@ class Link:
 
     def prepare(self, texts: Mapping[str, bytes], deadline: float) -> None:
         """Prepare statements that will be used often, where that is safe."""
-        for name, text in () if self.pooled else texts.items():
+        for name, text in texts.items() if self.prepares else ():
             self.connection.send_prepare(name.encode(), text)
             value_of(self._result(deadline), self.shown)
             self._uses[name] = PREPARE_AFTER + 1
@@ -66,7 +67,7 @@ class Link:
         """Give a statement to libpq; it leaves with ``flush``."""
         self.used_at = clock.now()
         try:
-            if not self.pooled and self._uses.get(statement.name, 0) > PREPARE_AFTER:
+            if self.prepares and self._uses.get(statement.name, 0) > PREPARE_AFTER:
                 self.connection.send_query_prepared(statement.name.encode(), statement.values)
             else:
                 self.connection.send_query_params(statement.text, statement.values)

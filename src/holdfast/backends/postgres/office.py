@@ -31,6 +31,7 @@ class Office:
         self.post = Post(target.schema, prefix, target.quarantine)
         self.survey = Survey(target.shown, push=target.wakeup != "tick")
         self.generation = 0  # connections of an earlier one lead to a server that is none any more
+        self.prepares = True  # until somebody in between turns out to mix them up
         self.mark = 0  # the birth mark that replies carried last
         self.tell: Callable[[Notice], None] = lambda _notice: None
         self._said_quarantined = False
@@ -62,8 +63,10 @@ class Office:
     def may_be_mended(self, error: BackendUnavailable) -> bool:
         """Whether the statement should be sent again, on a connection that is greeted anew."""
         state = getattr(error, "state", "")
-        if state in faults.DEMOTED:
-            self.generation += 1
+        if state in faults.DEMOTED or state in faults.MISSING:
+            self.generation += 1  # so that nobody goes on without being greeted
+        if state in faults.UNPREPARED:
+            self.prepares = False
         return state in faults.MISSING or state in faults.UNPREPARED
 
     def _say_quarantined(self) -> None:

@@ -125,6 +125,7 @@ def open_greeted(office: Office, application: str, deadline: float) -> Link:
     link.generation = office.generation
     try:
         office.see(greet(link, office.target, office.survey, deadline))
+        link.prepares = office.prepares and not link.pooled
     except BaseException:
         link.close()
         raise

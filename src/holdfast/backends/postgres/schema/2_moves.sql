@@ -15,16 +15,17 @@ BEGIN
     RETURN kept;
 END $$;
 
--- Remember for a minute how an id ended, the newest 64 (of 32 bytes each): rules/tombstones.py.
+-- Remember for a minute how an id ended, the newest 64 (of 32 bytes each): rules/tombstones.py. Numbers are
+-- cast by hand in functions like this one: only so can they be put into the place of their call.
 CREATE FUNCTION holdfast.buried(a_ended text, a_id text, a_how text, a_now bigint) RETURNS text
-LANGUAGE sql IMMUTABLE
+LANGUAGE sql STABLE
 RETURN CASE
     WHEN a_ended = '' THEN ''
     WHEN substr(a_ended, strpos(a_ended, ' ') + 2, 13)::bigint * 1000 <= a_now
         THEN holdfast.pruned(a_ended, a_now)
     WHEN octet_length(a_ended) >= 2048 THEN substr(a_ended, strpos(a_ended, ';') + 1)
     ELSE a_ended
-END || a_id || ' ' || a_how || (a_now + 60000000) / 1000 || ';';
+END || a_id || ' ' || a_how || ((a_now + 60000000) / 1000)::text || ';';
 
 -- Say how an id ended, or NULL if that is not remembered.
 CREATE FUNCTION holdfast.fate(a_ended text, a_id text, a_now bigint) RETURNS text

@@ -66,8 +66,9 @@ END $$;
 
 -- A grant, as most replies have it: built by hand, because it is.
 CREATE FUNCTION holdfast.granted(a_token bigint, a_left bigint, a_since bigint, a_slots integer[])
-RETURNS text LANGUAGE sql IMMUTABLE
-RETURN '[' || holdfast.birth() || ',"g",' || a_token || ',' || a_left || ',' || a_since
+RETURNS text LANGUAGE sql STABLE
+RETURN '[' || holdfast.birth()::text || ',"g",' || a_token::text || ',' || a_left::text || ','
+    || a_since::text
     || CASE WHEN a_slots IS NULL THEN ']' ELSE ',[' || array_to_string(a_slots, ',') || ']]' END;
 
 -- Say where a claim stands.

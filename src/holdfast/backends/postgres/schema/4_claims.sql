@@ -45,6 +45,53 @@ BEGIN
     END LOOP;
 END $$;
 
+-- Put a new claim at the end of the queue.
+CREATE FUNCTION holdfast.enqueue(w holdfast.waiters) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    INSERT INTO holdfast.waiters SELECT w.*;
+    UPDATE holdfast.seats AS s SET
+        waiting = s.waiting + 1, joins = s.joins + 1,
+        patience_floor = CASE WHEN s.waiting = 0 THEN w.patience_until
+            ELSE least(s.patience_floor, w.patience_until) END,
+        forget_on = greatest(s.forget_on, holdfast.forgettable(w.patience_until))
+    WHERE s.prefix = w.prefix AND s.name = w.name AND s.seat = 0;
+END $$;
+
+-- Answer a claim for which there is no room, where the grant on seat 0 is all there is: it waits, or is told
+-- that it is busy. NULL where that is not so simple.
+CREATE FUNCTION holdfast.line_up(n holdfast.seats, w holdfast.waiters, a_now bigint, a_held_back bigint)
+RETURNS text LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    head text;
+    retry bigint := n.ends_at - a_now;
+BEGIN
+    IF n.claim_id = '' OR n.waiting >= 10000 OR (a_held_back > 0 AND w.patience_until <= a_now) THEN
+        RETURN NULL;
+    END IF;
+    IF n.waiting > 0 THEN
+        PERFORM FROM holdfast.waiters AS q
+        WHERE q.prefix = n.prefix AND q.name = n.name AND q.claim_id = w.claim_id;
+        IF FOUND THEN
+            RETURN NULL;
+        END IF;
+    END IF;
+    IF w.patience_until <= a_now THEN
+        RETURN '[' || holdfast.birth() || ',"b",' || n.waiting || ',[' || holdfast.tenure(n, a_now) || ']]';
+    END IF;
+    IF n.waiting > 0 THEN
+        SELECT q.inbox INTO head FROM holdfast.waiters AS q
+        WHERE q.prefix = n.prefix AND q.name = n.name ORDER BY q.place LIMIT 1;
+        IF NOT holdfast.is_open(head) THEN
+            RETURN NULL;
+        END IF;
+        retry := -1;
+    ELSIF a_held_back > 0 THEN
+        retry := a_held_back;
+    END IF;
+    PERFORM holdfast.enqueue(w);
+    RETURN '[' || holdfast.birth() || ',"w",' || retry || ',[' || holdfast.tenure(n, a_now) || ']]';
+END $$;
+
 -- Hold a name, join its queue, or be told who has it.
 CREATE FUNCTION holdfast.claim(
     a_prefix text, a_quarantine bigint, a_name text, a_id text, a_seen bigint, a_kind text,
@@ -58,6 +105,7 @@ DECLARE
     moment bigint := holdfast.clock();
     held_back bigint := holdfast.held_back(a_quarantine, moment);
     larger bigint;
+    reply text;
 BEGIN
     -- Nobody holds it, nobody waits, and it is no semaphore: most claims. That the clock is read before the
     -- row is locked does no harm here: nothing ends by it, and it is read after the question was sent.
@@ -80,6 +128,18 @@ BEGIN
     n := holdfast.take_up(a_prefix, a_name);
     moment := holdfast.clock();
     held_back := holdfast.held_back(a_quarantine, moment);
+    -- One living grant has all of it, nobody in line has lost patience, and the claim is new: most others.
+    IF n.taken = 1 AND n.ends_at > moment AND n.weight = n.capacity AND n.claim_id <> a_id
+        AND n.kind = a_kind AND n.capacity = a_capacity AND a_weight <= a_capacity
+        AND strpos(n.ended, a_id) = 0 AND (n.waiting = 0 OR n.patience_floor > moment)
+    THEN
+        reply := holdfast.line_up(n, (a_prefix, a_name, n.joins + 1, a_id, moment + a_patience, a_seen,
+            moment, a_weight, a_ttl, a_inbox, a_holder, a_metadata, a_detached), moment, held_back);
+        IF reply IS NOT NULL THEN
+            RETURN reply;
+        END IF;
+    END IF;
+
     PERFORM holdfast.sweep(n, moment);
     PERFORM holdfast.hand_over(a_prefix, a_name, ARRAY[a_id], moment, held_back);
     UPDATE holdfast.waiters AS q SET  -- asked again: it keeps the place it has
@@ -130,13 +190,7 @@ BEGIN
     IF n.waiting >= 10000 THEN
         RETURN holdfast.refused('queue_full', '10000 claims are waiting for it already');
     END IF;
-    INSERT INTO holdfast.waiters SELECT w.*;
-    UPDATE holdfast.seats AS s SET
-        waiting = s.waiting + 1, joins = s.joins + 1,
-        patience_floor = CASE WHEN s.waiting = 0 THEN w.patience_until
-            ELSE least(s.patience_floor, w.patience_until) END,
-        forget_on = greatest(s.forget_on, holdfast.forgettable(w.patience_until))
-    WHERE s.prefix = a_prefix AND s.name = a_name AND s.seat = 0;
+    PERFORM holdfast.enqueue(w);
     RETURN holdfast.standing(a_prefix, a_name, a_id, moment, held_back);
 END $$;
 
@@ -166,23 +220,50 @@ CREATE FUNCTION holdfast.finish(
 ) RETURNS text LANGUAGE plpgsql VOLATILE SET enable_seqscan = off AS $$
 DECLARE
     n holdfast.seats;
-    here tid;
+    w holdfast.waiters;
     held integer;
     moment bigint := holdfast.clock();
+    held_back bigint := holdfast.held_back(a_quarantine, moment);
+    life bigint;
     how text := a_how;
 BEGIN
     -- FOR UPDATE, so that nobody can have pinned it; who has is not waited for.
-    SELECT s.ctid INTO here FROM holdfast.seats AS s
+    SELECT * INTO n FROM holdfast.seats AS s
     WHERE s.prefix = a_prefix AND s.name = a_name AND s.seat = 0
-        AND s.taken = 1 AND s.waiting = 0 AND s.claim_id = a_id AND s.ends_at > moment
+        AND s.taken = 1 AND s.claim_id = a_id AND s.ends_at > moment
     FOR UPDATE SKIP LOCKED;
 
     -- It alone holds the name, and nobody waits: most releases.
-    IF FOUND THEN
+    IF FOUND AND n.waiting = 0 THEN
         UPDATE holdfast.seats AS s SET
             claim_id = NULL, taken = 0, ended = holdfast.buried(s.ended, a_id, a_how, moment)
-        WHERE s.ctid = here;
+        WHERE s.prefix = a_prefix AND s.name = a_name AND s.seat = 0;
         RETURN '[' || holdfast.birth() || ',"e","' || a_how || '",[]]';
+    END IF;
+
+    -- The head of the queue is its heir, if nobody in line has lost patience, the head can be told, and it
+    -- takes all there is: most hand-overs.
+    IF FOUND AND n.patience_floor > moment AND n.kind <> 'semaphore' AND held_back = 0 THEN
+        SELECT * INTO w FROM holdfast.waiters AS q
+        WHERE q.prefix = a_prefix AND q.name = a_name ORDER BY q.place LIMIT 1;
+        IF w.weight = n.capacity AND holdfast.is_open(w.inbox) THEN
+            DELETE FROM holdfast.waiters AS q
+            WHERE q.prefix = a_prefix AND q.name = a_name AND q.place = w.place;
+            life := least(3000000, w.ttl);
+            n.last_token := greatest(n.last_token + 1, moment, w.seen_token + 1);
+            UPDATE holdfast.seats AS s SET
+                claim_id = w.claim_id, token = n.last_token, ends_at = moment + life, granted_at = moment,
+                weight = w.weight, ttl = w.ttl, inbox = w.inbox, holder = w.holder,
+                metadata = w.metadata, detached = w.detached, slots = NULL, broken = '',
+                last_token = n.last_token, waiting = s.waiting - 1,
+                ended = holdfast.buried(s.ended, a_id, a_how, moment),
+                forget_on = greatest(s.forget_on, holdfast.forgettable(moment + life))
+            WHERE s.prefix = a_prefix AND s.name = a_name AND s.seat = 0
+            RETURNING s.* INTO n;
+            PERFORM holdfast.tell('granted', n, life);
+            RETURN '[' || holdfast.birth() || ',"e","' || a_how || '",['
+                || holdfast.tenure(n, moment) || ']]';
+        END IF;
     END IF;
 
     IF a_how = 'r' AND holdfast.is_new(a_prefix, a_name) THEN

@@ -1,0 +1,100 @@
+"""From one to the next: the gap between a release and the other's body, against a bare NOTIFY.
+
+Two threads, each with a client of its own, pass a lock to and fro; two others pass a bare notice.
+Both pairs are in one process, so both pay for the interpreter.
+"""
+
+import select
+import threading
+import time
+from collections.abc import Callable
+from statistics import median
+
+from psycopg import pq
+from psycopg.pq.abc import PGconn
+
+import holdfast
+from benchmarks.figures import Aim, Figure, Value
+from benchmarks.postgres.scale import Scale
+from benchmarks.rounds import interleaved, median_ratio
+from tests.servers.postgres import PostgresServer
+
+HOLD = 0.001
+
+
+def measure(scale: Scale) -> list[Figure]:
+    """Measure both in turn."""
+    with PostgresServer() as server:
+        url = server.url(quarantine=0)
+        with holdfast.Client(url) as one, holdfast.Client(url) as other:
+            rivals: dict[str, Callable[[], float]] = {
+                "holdfast": lambda: _passed(one, other, scale.passes),
+                "bare NOTIFY": lambda: _notified(server.url(), scale.passes),
+            }
+            gaps = interleaved(rivals, scale.rounds)
+    return [
+        Figure(
+            what="hand-over, gap p50",
+            ours=Value(median(gaps["holdfast"]), "s"),
+            against="bare NOTIFY",
+            theirs=Value(median(gaps["bare NOTIFY"]), "s"),
+            result=Value(median_ratio(gaps["holdfast"], gaps["bare NOTIFY"]), "times"),
+            aim=Aim("at most", Value(2.5, "times")),
+        )
+    ]
+
+
+def _passed(one: holdfast.Client, other: holdfast.Client, passes: int) -> float:
+    """Let two take turns; give the median of the gaps between them."""
+    left: list[tuple[int, float]] = []
+    gaps: list[float] = []
+
+    def play(number: int, client: holdfast.Client) -> None:
+        for _ in range(passes):
+            with client.lock("baton"):
+                entered_at = time.perf_counter()
+                if left and left[-1][0] != number:
+                    gaps.append(entered_at - left[-1][1])
+                time.sleep(HOLD)
+                left.append((number, time.perf_counter()))
+
+    _both(lambda: play(0, one), lambda: play(1, other))
+    return median(gaps)
+
+
+def _notified(url: str, passes: int) -> float:
+    """Send a notice to and fro; give the median of the time that one takes."""
+    sent: list[float] = []
+    gaps: list[float] = []
+
+    def play(number: int) -> None:
+        # Not psycopg's own connection: it would take in a notice that comes before its reply.
+        connection = pq.PGconn.connect(url.encode())
+        connection.exec_(b"LISTEN hop_%d" % number)
+        ready.wait()
+        for turn in range(passes):
+            if number == 1 or turn:
+                _wait_for_notice(connection)
+                gaps.append(time.perf_counter() - sent[-1])
+            time.sleep(HOLD)
+            sent.append(time.perf_counter())
+            connection.exec_(b"NOTIFY hop_%d" % (1 - number))
+        connection.finish()
+
+    ready = threading.Barrier(2)
+    _both(lambda: play(0), lambda: play(1))
+    return median(gaps)
+
+
+def _wait_for_notice(connection: PGconn) -> None:
+    while connection.notifies() is None:
+        select.select([connection.socket], [], [], 10)
+        connection.consume_input()
+
+
+def _both(one: Callable[[], None], other: Callable[[], None]) -> None:
+    threads = [threading.Thread(target=one), threading.Thread(target=other)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()

@@ -9,7 +9,7 @@ CODE := $(wildcard src tests benchmarks examples conftest.py)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-debian check format-check lint types contracts bench bench-redis bench-limits bench-checker sim faults soak format clean
+.PHONY: help demo test test-debian check format-check lint types contracts bench bench-redis bench-limits bench-checker sim faults mutants soak format clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -80,11 +80,17 @@ sim: $(INSTALLED) ## simulate SEEDS seeds of worlds in which everything goes wro
 faults: $(INSTALLED) ## one round of every fault on every backend, with the numbers
 	$(BIN)/python -m pytest -n $(WORKERS) -rP tests/faults/test_grounds.py tests/faults/test_broken.py
 
+MUTANTS ?=
+
+mutants: $(INSTALLED) ## put every known bug into a copy: all are caught (MUTANTS='--only NAME' for one)
+	$(BIN)/python -m tests.mutants.run $(MUTANTS)
+
 SOAK_FOR ?= 10m
 
 soak: $(INSTALLED) ## the tests that take longer than CI allows
 	$(BIN)/python -m pytest -m soak --timeout 0
 	$(BIN)/python -m tests.faults.run --ground all --for $(SOAK_FOR)
+	$(BIN)/python -m tests.mutants.run --by simulator
 
 format: $(INSTALLED) ## format the code and mend what ruff can mend
 	$(BIN)/ruff check --fix-only --quiet $(CODE)

@@ -21,6 +21,7 @@ from holdfast.testing.sim.invariants.fencing import Fencing
 from holdfast.testing.sim.invariants.ghosts import Ghosts
 from holdfast.testing.sim.invariants.heed import Heed
 from holdfast.testing.sim.invariants.honesty import Honesty
+from holdfast.testing.sim.invariants.keeping import Keeping
 from holdfast.testing.sim.invariants.loudness import Loudness
 from holdfast.testing.sim.invariants.order import FirstCome
 from holdfast.testing.sim.invariants.records import Records
@@ -72,6 +73,7 @@ class Watch:
         self.ghosts = Ghosts(self)
         self.honesty = Honesty(self)
         self.loudness = Loudness(self)
+        self.keeping = Keeping(self)
         self.fencing = Fencing(self)
 
     def fail(self, invariant: str, text: str) -> None:

@@ -105,7 +105,7 @@ MUTANTS = (
         raise
 """,
         "        raise\n",
-        SIMULATOR,
+        FLOWS,
     ),
     Mutant(
         "an_unconfirmed_release_is_forgotten",
@@ -122,7 +122,7 @@ MUTANTS = (
         "flows/release.py",
         'if isinstance(reply, Ended) and reply.how != "released":',
         'if isinstance(reply, Ended) and reply.how == "gone":',
-        SIMULATOR,
+        FLOWS,
     ),
     Mutant(
         "renewal_counted_from_the_reply",
@@ -216,7 +216,7 @@ MUTANTS = (
         raise lost_error(session, state)  # the answer came too late: nothing revives a lease
 """,
         "",
-        SIMULATOR,
+        FLOWS,
     ),
     Mutant(
         "extension_counted_from_the_reply",

@@ -1,8 +1,8 @@
 """Try the mutants: ``python -m tests.mutants.run``; exits with 1 unless all are caught.
 
-``--only NAME`` tries this one, ``--by LABEL`` those of one catcher, ``--room NAME`` those in one room of
-the product (each can be repeated); ``--list`` tells what there is. Every catcher is first let loose on a copy
-without a mutant: what it complains of there would prove nothing.
+``--only NAME`` tries this one, ``--by LABEL`` those of one catcher, ``--room NAME`` those in a room
+of the product (each can be repeated); ``--list`` tells what there is. Every catcher is first let
+loose on a copy without a mutant: what it complains of there would prove nothing.
 """
 
 from __future__ import annotations

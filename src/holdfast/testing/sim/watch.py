@@ -16,6 +16,7 @@ from holdfast.observe.events import Event, Lost
 from holdfast.rules.holding import Record
 from holdfast.rules.messages import Break, Claim, Ended, Release, Reply, Request, Withdraw
 from holdfast.testing.sim.client import Client
+from holdfast.testing.sim.invariants.deadlines import Deadlines
 from holdfast.testing.sim.invariants.exclusion import Exclusion
 from holdfast.testing.sim.invariants.fencing import Fencing
 from holdfast.testing.sim.invariants.ghosts import Ghosts
@@ -66,6 +67,7 @@ class Watch:
         self.losses = 0
         self.resource = Resource()
         self.exclusion = Exclusion(self)
+        self.deadlines = Deadlines(self)
         self.tokens = Tokens(self)
         self.order = FirstCome(self)
         self.records = Records(self)
@@ -162,6 +164,7 @@ class Watch:
         self.exclusion.look()
         self.exclusion.entered(stay, inside)
         self.loudness.entered(stay, inside)
+        self.deadlines.entered(stay)
         return stay
 
     def inherits(self, child: Client, state: LeaseState) -> None:

@@ -21,35 +21,39 @@ class Catcher(NamedTuple):
     """What the interpreter is called with."""
 
 
-def tests(label: str, *selected: str) -> Catcher:
+def by_pytest(label: str, *selected: str) -> Catcher:
     """Let pytest run these files or tests."""
     return Catcher(label, (*PYTEST, *selected))
 
 
 SIMULATOR = Catcher("simulator", ("-m", "tests.mutants.searching", str(SEEDS)))
-ORDERS = tests("every order", "tests/sim/test_interleavings.py")
-STRIKES = tests("every blow", "tests/sim/test_exhaustive_strikes.py")
-RULES = tests("rules", "tests/rules/test_claim_examples.py", "tests/rules/test_claim_properties.py")
-TOGETHER = tests("rules, many", "tests/rules/test_together.py")
-GRAVES = tests("tombstones", "tests/rules/test_tombstones.py")
-RECORDS = tests("records", "tests/rules/test_record.py")
-BUCKETS = tests("buckets", "tests/rules/test_bucket.py")
-FLOWS = tests("flows", "tests/flows")
-LUA = tests("Lua differential", "tests/backends/redis/test_differential.py")
-LUA_FAMILIES = tests(
+ORDERS = by_pytest("every order", "tests/sim/test_interleavings.py")
+STRIKES = by_pytest("every blow", "tests/sim/test_exhaustive_strikes.py")
+RULES = by_pytest(
+    "rules", "tests/rules/test_claim_examples.py", "tests/rules/test_claim_properties.py"
+)
+TOGETHER = by_pytest("rules, many", "tests/rules/test_together.py")
+GRAVES = by_pytest("tombstones", "tests/rules/test_tombstones.py")
+RECORDS = by_pytest("records", "tests/rules/test_record.py")
+BUCKETS = by_pytest("buckets", "tests/rules/test_bucket.py")
+FLOWS = by_pytest("flows", "tests/flows")
+LUA = by_pytest("Lua differential", "tests/backends/redis/test_differential.py")
+LUA_FAMILIES = by_pytest(
     "Lua differential, families", "tests/backends/redis/test_family_differential.py"
 )
-BIRTH = tests("birth mark", "tests/backends/redis/test_scripts_birth.py")
-LOST_REPLIES = tests("lost replies", "tests/backends/redis/test_network_faults.py", "-k", "lost")
-EMPTIED = tests(
+BIRTH = by_pytest("birth mark", "tests/backends/redis/test_scripts_birth.py")
+LOST_REPLIES = by_pytest(
+    "lost replies", "tests/backends/redis/test_network_faults.py", "-k", "lost"
+)
+EMPTIED = by_pytest(
     "another mark",
     "tests/backends/redis/test_server_faults.py",
     "-k",
     "another_birth_mark or flushall",
 )
-DISK = tests("disk", "tests/faults/test_disk.py", "-k", "goes_away or reboot")
+DISK = by_pytest("disk", "tests/faults/test_disk.py", "-k", "goes_away or reboot")
 
 
 def conforming(label: str, backend: str, words: str) -> Catcher:
     """Let the conformance suite run the tests in whose names ``words`` are, on one backend."""
-    return tests(label, "tests/conformance/test_suite.py", "-k", f"{backend} and ({words})")
+    return by_pytest(label, "tests/conformance/test_suite.py", "-k", f"{backend} and ({words})")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.mutants.catchers import SIMULATOR, tests
+from tests.mutants.catchers import SIMULATOR, by_pytest
 from tests.mutants.every import MUTANTS
 from tests.mutants.mutant import PRODUCT, Mutant, Outdated
 from tests.mutants.run import described
@@ -69,7 +69,7 @@ def test_a_mutant_is_caught(name: str) -> None:
 @pytest.mark.timeout(300)
 def test_a_mutant_that_nobody_looks_for_survives() -> None:
     """Who catches everything would prove nothing: the tests of backoff know no fences."""
-    idle = tests("backoff", "tests/rules/test_backoff.py")
+    idle = by_pytest("backoff", "tests/rules/test_backoff.py")
     mutant = BY_NAME["records_know_no_fence"]._replace(caught_by=idle)
     assert tried(mutant).fate == "survived"
 
@@ -88,5 +88,5 @@ def test_only_a_complaint_is_a_catch(
     arguments: tuple[str, ...], limit: float, fate: str, tmp_path: Path
 ) -> None:
     """A crash, another exit code or the end of patience is not."""
-    idle = tests("nobody")._replace(arguments=arguments)
+    idle = by_pytest("nobody")._replace(arguments=arguments)
     assert judged(tmp_path, idle, limit).fate == fate

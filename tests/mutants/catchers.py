@@ -37,6 +37,7 @@ GRAVES = by_pytest("tombstones", "tests/rules/test_tombstones.py")
 RECORDS = by_pytest("records", "tests/rules/test_record.py")
 BUCKETS = by_pytest("buckets", "tests/rules/test_bucket.py")
 FLOWS = by_pytest("flows", "tests/flows")
+RUNTIMES = by_pytest("runtimes", "tests/runtimes")
 LUA = by_pytest("Lua differential", "tests/backends/redis/test_differential.py")
 LUA_FAMILIES = by_pytest(
     "Lua differential, families", "tests/backends/redis/test_family_differential.py"
@@ -44,6 +45,9 @@ LUA_FAMILIES = by_pytest(
 BIRTH = by_pytest("birth mark", "tests/backends/redis/test_scripts_birth.py")
 LOST_REPLIES = by_pytest(
     "lost replies", "tests/backends/redis/test_network_faults.py", "-k", "lost"
+)
+LATE_REPLIES = by_pytest(
+    "late replies", "tests/backends/redis/test_server_faults.py", "-k", "pauses"
 )
 EMPTIED = by_pytest(
     "another mark",

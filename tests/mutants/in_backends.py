@@ -4,6 +4,7 @@ from tests.mutants.catchers import (
     BIRTH,
     DISK,
     EMPTIED,
+    LATE_REPLIES,
     LOST_REPLIES,
     LUA,
     LUA_FAMILIES,
@@ -126,6 +127,7 @@ MUTANTS = (
         "        if before:\n            self._forgotten()\n",
         "",
         EMPTIED,
+        LATE_REPLIES,
     ),
     Mutant(
         "a_broken_connection_means_not_done",
@@ -146,6 +148,22 @@ def foreign""",
 
 def foreign""",
         LOST_REPLIES,
+    ),
+    Mutant(
+        "a_failed_connection_is_used_again",
+        "the late reply to one question is read as the answer to the next",
+        "backends/redis/sync.py",
+        """            except BaseException:
+                link.close()
+                raise
+            self.stack.give_back(link)
+            reply = read_quick(""",
+        """            except BaseException:
+                self.stack.give_back(link)
+                raise
+            self.stack.give_back(link)
+            reply = read_quick(""",
+        LATE_REPLIES,
     ),
     Mutant(
         "sqlite_writes_over_others",

@@ -1,11 +1,9 @@
 """Bugs in who turns the crank: forks, the keeper's thread, tasks that are cancelled."""
 
-from tests.mutants.catchers import conforming
+from tests.mutants.catchers import RUNTIMES, conforming
 from tests.mutants.mutant import Mutant
 
 FORKS = conforming("conformance, forks", "sqlite-", "TestForking")
-CANCELS = conforming("conformance, cancelling", "memory", "cancel or Cancel or interrupt")
-LOSS = conforming("conformance, loss", "memory", "TestLoss")
 
 MUTANTS = (
     Mutant(
@@ -30,14 +28,14 @@ MUTANTS = (
         "runtimes/aio.py",
         "await asyncio.shield(task)",
         "await task",
-        CANCELS,
+        RUNTIMES,
     ),
     Mutant(
         "the_keeper_stumbles_once",
-        "one fault of an observer or callback, and nobody renews anything any more",
+        "one fault that nobody has foreseen, and nobody renews anything any more",
         "runtimes/keeper.py",
         '                complain("the keeper of %s stumbled and goes on", self._holder)\n',
         "                return\n",
-        LOSS,
+        RUNTIMES,
     ),
 )

@@ -46,9 +46,7 @@ BIRTH = by_pytest("birth mark", "tests/backends/redis/test_scripts_birth.py")
 LOST_REPLIES = by_pytest(
     "lost replies", "tests/backends/redis/test_network_faults.py", "-k", "lost"
 )
-LATE_REPLIES = by_pytest(
-    "late replies", "tests/backends/redis/test_server_faults.py", "-k", "pauses"
-)
+LATE_REPLIES = by_pytest("late replies", "tests/backends/redis/test_late_replies.py")
 EMPTIED = by_pytest(
     "another mark",
     "tests/backends/redis/test_server_faults.py",

@@ -127,7 +127,6 @@ MUTANTS = (
         "        if before:\n            self._forgotten()\n",
         "",
         EMPTIED,
-        LATE_REPLIES,
     ),
     Mutant(
         "a_broken_connection_means_not_done",

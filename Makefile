@@ -99,11 +99,17 @@ sim: $(INSTALLED) ## simulate SEEDS seeds of worlds in which everything goes wro
 faults: $(INSTALLED) ## one round of every fault on every backend, with the numbers
 	$(BIN)/python -m pytest -n $(WORKERS) -rP tests/faults/test_grounds.py tests/faults/test_broken.py
 
+MUTANTS ?=
+
+mutants: $(INSTALLED) ## put every known bug into a copy: all are caught (MUTANTS='--only NAME' for one)
+	$(BIN)/python -m tests.mutants.run $(MUTANTS)
+
 SOAK_FOR ?= 10m
 
 soak: $(INSTALLED) ## the tests that take longer than CI allows
 	$(BIN)/python -m pytest -m soak --timeout 0
 	$(BIN)/python -m tests.faults.run --ground all --for $(SOAK_FOR)
+	$(BIN)/python -m tests.mutants.run --by simulator
 
 format: $(INSTALLED) ## format the code and mend what ruff can mend
 	$(BIN)/ruff check --fix-only --quiet $(CODE)

@@ -129,6 +129,15 @@ def test_a_late_grant_with_no_time_left_to_wait_is_unavailable() -> None:
     assert world.book.leases == {}
 
 
+def test_a_late_grant_whose_withdrawal_is_not_answered_is_unknown() -> None:
+    """By the backend's clock it may live on for a moment: nobody says that nothing was changed."""
+    world = World(Late(4.0, granted(remaining=3.0)), *[Lost()] * 60)
+    with pytest.raises(BackendUnavailable, match="longer than the lease lives") as caught:
+        world.acquire(an_order(ttl=3.0, wait=0))
+    assert caught.value.outcome == "unknown"
+    assert world.chores == [Withdraw("n", "c1")]
+
+
 @pytest.mark.parametrize("wait, patience", [(0, 0.0), (None, 3.0), (0.5, 3.0)])
 def test_only_a_claim_that_waits_joins_the_queue(wait: float | None, patience: float) -> None:
     """A claim says how long it may stand in line without a word: three seconds, or not at all."""

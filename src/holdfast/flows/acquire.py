@@ -48,7 +48,7 @@ LONG_WAIT = 10.0
 class Trip:
     """Who calls, and how long it may take on the caller's clock."""
 
-    __slots__ = ("answer_by", "curious", "give_up_at", "owner", "started_at")
+    __slots__ = ("answer_by", "curious", "give_up_at", "owner", "started_at", "unsure")
 
     def __init__(
         self,
@@ -64,6 +64,7 @@ class Trip:
         self.started_at = started_at
         self.give_up_at = inf if wait is None else started_at + wait
         self.answer_by = started_at + call_limit  # until the backend has answered once
+        self.unsure = False  # whether an earlier claim may still be granted
 
 
 async def acquire(session: Session, order: Order, place: tuple[str, int]) -> LeaseState:
@@ -88,7 +89,7 @@ async def acquire(session: Session, order: Order, place: tuple[str, int]) -> Lea
         # The claim ended before its body could start: in line again, behind those who came since.
         _displaced(session, order, trip, "the claim ended before its body could start")
         if runtime.now() >= trip.give_up_at:
-            raise explain.too_late(session, order)
+            raise explain.too_late(session, order, unsure=trip.unsure)
 
 
 def _again(session: Session, order: Order, mine: LeaseState) -> LeaseState | None:
@@ -275,7 +276,8 @@ async def _take(
     deadline = rule.deadline(confirmed.asked_at, confirmed.granted.remaining)
     if session.runtime.now() < deadline:
         return begin(session, order, confirmed.granted, deadline, place, trip, None)
-    await withdraw(session, order.name, ticket.claim_id, order.want.ttl)
+    if await withdraw(session, order.name, ticket.claim_id, order.want.ttl) is None:
+        trip.unsure = True
     return None
 
 
@@ -291,6 +293,7 @@ async def _confirm(
         if session.runtime.now() >= trip.give_up_at:
             raise explain.unresolved(session, order, trip.started_at) from error
         _leave_withdrawal(session, order, granted.claim_id)
+        trip.unsure = True
         return None
     if isinstance(reply, Renewed) and isinstance(reply.answers[0], Granted):
         return Confirmed(reply.answers[0], asked_at)

@@ -51,13 +51,16 @@ def unresolved(session: Session, order: Order, started_at: float) -> BackendUnav
     )
 
 
-def too_late(session: Session, order: Order) -> BackendUnavailable:
-    """Say that the grant was over before the caller could use it."""
+def too_late(session: Session, order: Order, *, unsure: bool) -> BackendUnavailable:
+    """Say that the grant was over before the caller could use it.
+
+    ``unsure``: nobody has confirmed that it was given back.
+    """
     return BackendUnavailable(
         f"{called(order.name)} was granted, but the answer took longer than the lease lives "
         f"(ttl {readable(order.want.ttl)}); use a longer ttl or find out what is slow.",
         backend=session.backend,
-        outcome="unknown",  # its withdrawal may still be with the keeper
+        outcome="unknown" if unsure else "none",
     )
 
 

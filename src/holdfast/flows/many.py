@@ -48,7 +48,7 @@ async def acquire_all(
             return company
         await release_these(session, company.states)
         if runtime.now() >= trip.give_up_at:
-            raise explain.too_late(session, orders[0])
+            raise explain.too_late(session, orders[0], unsure=True)
 
 
 async def _one_by_one(

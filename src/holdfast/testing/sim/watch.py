@@ -16,11 +16,13 @@ from holdfast.observe.events import Event, Lost
 from holdfast.rules.holding import Record
 from holdfast.rules.messages import Break, Claim, Ended, Release, Reply, Request, Withdraw
 from holdfast.testing.sim.client import Client
+from holdfast.testing.sim.invariants.deadlines import Deadlines
 from holdfast.testing.sim.invariants.exclusion import Exclusion
 from holdfast.testing.sim.invariants.fencing import Fencing
 from holdfast.testing.sim.invariants.ghosts import Ghosts
 from holdfast.testing.sim.invariants.heed import Heed
 from holdfast.testing.sim.invariants.honesty import Honesty
+from holdfast.testing.sim.invariants.keeping import Keeping
 from holdfast.testing.sim.invariants.loudness import Loudness
 from holdfast.testing.sim.invariants.order import FirstCome
 from holdfast.testing.sim.invariants.records import Records
@@ -66,6 +68,7 @@ class Watch:
         self.losses = 0
         self.resource = Resource()
         self.exclusion = Exclusion(self)
+        self.deadlines = Deadlines(self)
         self.tokens = Tokens(self)
         self.order = FirstCome(self)
         self.records = Records(self)
@@ -73,6 +76,7 @@ class Watch:
         self.ghosts = Ghosts(self)
         self.honesty = Honesty(self)
         self.loudness = Loudness(self)
+        self.keeping = Keeping(self)
         self.fencing = Fencing(self)
 
     def fail(self, invariant: str, text: str) -> None:
@@ -161,6 +165,7 @@ class Watch:
         self.exclusion.look()
         self.exclusion.entered(stay, inside)
         self.loudness.entered(stay, inside)
+        self.deadlines.entered(stay)
         return stay
 
     def inherits(self, child: Client, state: LeaseState) -> None:

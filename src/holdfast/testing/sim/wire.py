@@ -93,6 +93,7 @@ class SimWire:
         if client.world.trace is not None:
             client.world.note(client, "hears", self.label, answers)
         client.world.watch.heed.answers(client, answers)
+        client.world.watch.deadlines.answers(client, answers)
         return answers  # type: ignore[no-any-return]  # what a task is resumed with is its own
 
     def _send(self, letter: Letter) -> None:

@@ -116,6 +116,7 @@ class World:
         self._pass(1.02 * (longest + back) + 2 * LOOK_EVERY + self.plan.host.quarantine)
         if self._goes_on():
             self.watch.loudness.settle()
+            self.watch.keeping.settle()
             leaks.check(self)
 
     def _start(self, member: Member) -> None:

@@ -84,8 +84,9 @@ def clocks(dice: Random) -> Plan:
 
 
 def cancels(dice: Random) -> Plan:
-    """Draw a world whose callers are cancelled and interrupted."""
-    return _plan(dice, _light(dice), _some(dice, ("cut",), 1), struck=True)
+    """Draw a world whose callers are cancelled and interrupted, also when letters are lost."""
+    weather = _bad_weather(dice) if dice.random() < 0.5 else _light(dice)
+    return _plan(dice, weather, _some(dice, ("cut",), 1), struck=True)
 
 
 def forks(dice: Random) -> Plan:

@@ -1,0 +1,27 @@
+"""Let the simulator look for a violation: ``python -m tests.mutants.searching SEEDS``.
+
+Exits with 1 if it finds one, as pytest does, and names it on a line that begins like pytest's. A
+crash of the simulator itself is no finding: that ends with another code.
+"""
+
+import sys
+import traceback
+
+from holdfast.testing.sim import search
+
+
+def main(seeds: int) -> int:
+    """Search; give the exit code."""
+    try:
+        finding = search((), range(seeds))
+    except Exception:  # noqa: BLE001 - the interpreter's own code for it would be 1
+        traceback.print_exc()
+        return 3
+    if finding is None:
+        return 0
+    sys.stdout.write(f"FAILED {finding.world}, seed {finding.seed}: {finding.violation}\n")
+    return 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(int(sys.argv[1])))

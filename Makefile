@@ -25,7 +25,7 @@ demo: $(INSTALLED) ## see holdfast at work
 # What is marked `serial` needs the machine for itself and follows in a call of its own. That call is never
 # empty (pytest takes an empty selection for a failure): the samples of README and docs are serial too.
 test: $(INSTALLED) ## run the tests, README and docs samples included
-	$(BIN)/python -m pytest -n $(WORKERS) -m 'not serial and not soak'
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m 'not serial and not soak'
 	$(BIN)/python -m pytest -m 'serial and not soak'
 
 # Debian's Redis is older than those of the wheels. Its program is part of `redis-tools` (as redis-check-rdb: the
@@ -43,7 +43,7 @@ test-debian: $(INSTALLED) ## run the Redis tests again, on Debian's Redis
 		why='apt-get could not install redis-tools'; \
 	fi; \
 	if [ -n "$$why" ]; then echo "test-debian is skipped: $$why"; exit 0; fi; \
-	HOLDFAST_TEST_REDIS_SERVER=debian $(BIN)/python -m pytest -n $(WORKERS) -m 'not serial and not soak' \
+	HOLDFAST_TEST_REDIS_SERVER=debian $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m 'not serial and not soak' \
 		$(REDIS_TESTS) -k redis
 
 # Debian's PostgreSQL is older too. Its package would start a service; the program alone is enough, and so is PgBouncer's.
@@ -59,7 +59,7 @@ test-debian-postgres: $(INSTALLED) ## run the PostgreSQL tests again, on Debian'
 		why='apt-get could not install postgresql and pgbouncer'; \
 	fi; \
 	if [ -n "$$why" ]; then echo "test-debian-postgres is skipped: $$why"; exit 0; fi; \
-	HOLDFAST_TEST_POSTGRES_SERVER=debian $(BIN)/python -m pytest -n $(WORKERS) -m 'not serial and not soak' \
+	HOLDFAST_TEST_POSTGRES_SERVER=debian $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m 'not serial and not soak' \
 		$(wildcard tests/conformance tests/servers tests/backends/postgres) -k postgres
 
 check: format-check lint types contracts test ## everything CI asks for
@@ -97,7 +97,7 @@ sim: $(INSTALLED) ## simulate SEEDS seeds of worlds in which everything goes wro
 	$(BIN)/python -m holdfast.testing.sim --seeds $(SEEDS)
 
 faults: $(INSTALLED) ## one round of every fault on every backend, with the numbers
-	$(BIN)/python -m pytest -n $(WORKERS) -rP tests/faults/test_grounds.py tests/faults/test_broken.py
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -rP tests/faults/test_grounds.py tests/faults/test_broken.py
 
 MUTANTS ?=
 

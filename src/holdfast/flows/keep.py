@@ -197,34 +197,28 @@ def _limit(session: Session, patience: Patience, now: float) -> float:
     slow.
     """
     book = session.book
-    shortest = min(
-        min((state.ttl for state in tuple(book.leases.values())), default=inf),
-        min((ticket.ttl for ticket in tuple(book.tickets.values())), default=inf),
-    )
+    soonest_end = shortest = inf
+    for state in tuple(book.leases.values()):
+        soonest_end = min(soonest_end, state.deadline)
+        shortest = min(shortest, state.ttl)
+    for ticket in tuple(book.tickets.values()):
+        shortest = min(shortest, ticket.ttl)
+        # A place whose patience is over is in no hurry, nor is a claim that has no place yet.
+        ends_at = ticket.confirmed_at + rule.PATIENCE
+        if ticket.outcome is None and now < ends_at < soonest_end:
+            soonest_end = ends_at
     brief = max(shortest / 3, 0.05) * (1 << min(patience.failures, 8))
-    return min(brief, rule.attempt_limit(now, _soonest_end(session, now), session.call_limit))
-
-
-def _soonest_end(session: Session, now: float) -> float:
-    """Say when the first of the leases ends, or the first of the places in line.
-
-    A place whose patience is over is not in a hurry any more, nor is a claim that has no place yet.
-    """
-    book = session.book
-    leases = min((state.deadline for state in tuple(book.leases.values())), default=inf)
-    waiting = [ticket for ticket in tuple(book.tickets.values()) if ticket.outcome is None]
-    places = [ticket.confirmed_at + rule.PATIENCE for ticket in waiting]
-    return min(leases, *(place for place in places if place > now), inf)
+    return min(brief, rule.attempt_limit(now, soonest_end, session.call_limit))
 
 
 def _next_look(session: Session, patience: Patience) -> float:
     book = session.book
-    leases = tuple(book.leases.values())
-    waiting = [ticket for ticket in tuple(book.tickets.values()) if ticket.outcome is None]
-    renew_at = min(
-        min((state.renew_at for state in leases), default=inf),
-        min((min(ticket.renew_at, ticket.retry_at) for ticket in waiting), default=inf),
-        -inf if book.chores else inf,
-    )
-    ends_at = min((state.deadline for state in leases), default=inf)
+    renew_at = -inf if book.chores else inf
+    ends_at = inf
+    for state in tuple(book.leases.values()):
+        renew_at = min(renew_at, state.renew_at)
+        ends_at = min(ends_at, state.deadline)
+    for ticket in tuple(book.tickets.values()):
+        if ticket.outcome is None:
+            renew_at = min(renew_at, ticket.renew_at, ticket.retry_at)
     return min(max(renew_at, patience.again_at), ends_at)

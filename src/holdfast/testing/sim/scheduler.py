@@ -119,6 +119,7 @@ class Task:
     __slots__ = (
         "_coroutine",
         "_on_end",
+        "_send",
         "done",
         "error",
         "label",
@@ -144,6 +145,7 @@ class Task:
         self.error: BaseException | None = None
         self.strikes = strikes  # by suspension: how long after it began, and what is thrown in
         self._coroutine = coroutine_
+        self._send = coroutine_.send
         self._on_end = on_end
         process.tasks.append(self)
         process.scheduler.soon(self.resume, (0, None))
@@ -156,7 +158,7 @@ class Task:
             if not self.process.dead:
                 self.process.backlog.append((self.resume, wake))
         else:
-            self._step(wake[1], None)
+            self._go_on(wake[1], None)
 
     def strike(self, wake: tuple[int, BaseException]) -> None:
         """Throw an exception in, unless the task has gone on already."""
@@ -166,7 +168,7 @@ class Task:
             if not self.process.dead:
                 self.process.backlog.append((self.strike, wake))
         else:
-            self._step(None, wake[1])
+            self._go_on(None, wake[1])
 
     def unwind(self) -> None:
         """End the coroutine of a dead process."""
@@ -174,27 +176,25 @@ class Task:
             self._on_end = None
             self.strikes = None
             while not self.done:
-                self._step(None, Killed())
+                self._go_on(None, Killed())
 
-    def _step(self, value: object, error: BaseException | None) -> None:
+    def _go_on(self, value: object, error: BaseException | None) -> None:
         scheduler = self.process.scheduler
         before, scheduler.current = scheduler.current, self
         self.turn += 1
         try:
             if error is None:
-                self._coroutine.send(value)
+                self._send(value)
             else:
                 self._coroutine.throw(error)
+            if self.strikes and self.turn in self.strikes:
+                after, strike = self.strikes.pop(self.turn)
+                scheduler.at(scheduler.time + after, self.strike, (self.turn, strike))
         except StopIteration as stop:
             self._end(stop.value, None)
         except BaseException as failure:  # noqa: BLE001 - whoever joins the task is told
             self._end(None, failure)
-        else:
-            if self.strikes and self.turn in self.strikes:
-                after, strike = self.strikes.pop(self.turn)
-                scheduler.at(scheduler.time + after, self.strike, (self.turn, strike))
-        finally:
-            scheduler.current = before
+        scheduler.current = before
 
     def _end(self, result: object, error: BaseException | None) -> None:
         self.done, self.result, self.error = True, result, error

@@ -90,7 +90,7 @@ class Server:
     def answer(self, request: Request) -> Reply | BackendUnavailable:
         """Carry out one request."""
         now = self.now()
-        held_back = self._held_back(now)
+        held_back = 0.0 if self.mark else self._held_back(now)
         if isinstance(request, ListNames):
             return self._listed(request, now)
         if not isinstance(request, CLAIM_REQUESTS):
@@ -98,10 +98,10 @@ class Server:
         record = self.records.get(request.name)
         if record is None:
             record = Record(request.name)
-        closed = self._closed(record) if record.queue else ()
-        mint = int(self.wall.at(self.scheduler.time) * 1e6)
         if held_back > 0:
             return self._answer_held_back(record, request, now, now + held_back)
+        closed = self._closed(record) if record.queue else ()
+        mint = int((self.wall.base + self.wall.rate * self.scheduler.time) * 1e6)
         after, reply, notices = rule.step(record, request, now, mint, closed, self.gone)
         if after is not record:
             self.records[request.name] = after
@@ -130,8 +130,6 @@ class Server:
 
     def _held_back(self, now: float) -> float:
         """Say how long nothing may be granted: a young server without a mark has forgotten."""
-        if self.mark:
-            return 0.0
         left = self._born_at + self._quarantine - now
         if left <= 0:
             self._marks += 1

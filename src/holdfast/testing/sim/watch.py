@@ -104,7 +104,7 @@ class Watch:
         """Note that a record was changed."""
         if type(request) is Break and request.force:
             self._forced(request)
-        if after.grants:
+        if after.grants != before.grants:
             known = {grant.claim_id for grant in before.grants}
             new = [grant for grant in after.grants if grant.claim_id not in known]
             if new:

@@ -39,7 +39,7 @@ class Exclusion:
     def entered(self, stay: Stay, inside: list[Stay]) -> None:
         """Look whether a newcomer has the slots of a believer."""
         slots = {*stay.state.slots}
-        if slots and self._watch.promises.exclusion:
+        if slots and not stay.excused and self._watch.promises.exclusion:
             for other in inside:
                 shares = other is not stay and slots & {*other.state.slots}
                 if shares and not other.excused and other.believes():

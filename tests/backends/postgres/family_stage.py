@@ -5,6 +5,7 @@ Compared after every step: the reply, the birth mark, what is stored, and when i
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from holdfast.rules import bucket, record
@@ -44,6 +45,10 @@ class FamilyStage(ServerSide):
             assert forget_on is None, "what should stay has an end"
         else:
             assert forget_on == (after.ends_at + REMEMBERED_FOR) // HOUR
+        for name in self._missing("records") - {request.name}:
+            ends_at = self._records.pop(name).ends_at
+            assert ends_at is not None
+            assert (ends_at + REMEMBERED_FOR) // HOUR < now // HOUR, "it went too early"
         return expected
 
     def ask_bucket(self, request: BucketRequest, now: int) -> BucketReply:
@@ -53,6 +58,9 @@ class FamilyStage(ServerSide):
         self._buckets[request.name] = after
         self._ask(request, now, expected, before)
         rows = self._stored("amount, period, burst, owed, at, takes, forget_on", request)
+        for name in self._missing("buckets") - {request.name}:
+            gone = self._buckets.pop(name)
+            assert gone is None or gone.empty_at // HOUR < now // HOUR, "it went too early"
         if not rows:
             _same("buckets", None, after)
             return expected
@@ -83,6 +91,16 @@ class FamilyStage(ServerSide):
         except Exception as error:
             error.add_note("\n".join([*self._story[-TOLD:], f"before the last: {before}"]))
             raise
+
+    def _missing(self, table: str) -> set[str]:
+        """Name what the server has forgotten, which it may once it is over, and the rule has not.
+
+        It matters only if the clock is set back after that: then the rule has to forget it too.
+        """
+        rows = self.rows(f"SELECT name FROM {SCHEMA}.{table} WHERE prefix = %s", self.prefix)  # noqa: S608
+        known: Mapping[str, object] = self._records if table == "records" else self._buckets
+        kept = {name for name, one in known.items() if one not in {None, Kept()}}
+        return kept - {name for (name,) in rows}
 
     def _stored(
         self, columns: str, request: RecordRequest | BucketRequest

@@ -13,6 +13,8 @@ from benchmarks.redis.run import WORKLOADS as REDIS_WORKLOADS
 from benchmarks.rounds import interleaved
 from benchmarks.run import WORKLOADS
 
+pytestmark = [pytest.mark.serial, pytest.mark.timeout(60)]
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -41,7 +43,6 @@ def test_every_redis_workload_runs(workload: str, tmp_path: Path) -> None:
     assert all(figure["what"] in done.stdout for figure in figures)
 
 
-@pytest.mark.timeout(60)
 @pytest.mark.parametrize("workload", POSTGRES_WORKLOADS)
 def test_every_postgres_workload_runs(workload: str, tmp_path: Path) -> None:
     """A quick run on servers of its own measures the workload and writes it down."""

@@ -79,20 +79,29 @@ class TestLimits:
     async def test_waiting_is_in_order(self, world: World) -> None:
         """Each waits for its own moment, in the order of asking."""
         parties = [world.party(str(number)) for number in range(4)]
-        order: list[str] = []
+        looking = world.party("looker")
+        looker = limiter(looking, "2/s", 1)
+        assert (await looking.do(looker.try_acquire)).allowed  # from now on it is refused, and sees
         started_at = time.monotonic()
-        for party in parties:  # one after the other, so that there is an order
-            limit = limiter(party, "10/s", 1)
+        order: list[str] = []
+        for taken, party in enumerate(parties, 1):  # one after the other, so that there is an order
+            limit = limiter(party, "2/s", 1)
 
             async def wait(party: Party = party, limit: Any = limit) -> None:
                 await party.do(limit.acquire)
                 order.append(party.name)
 
             asyncio.ensure_future(wait())  # noqa: RUF006 - awaited by what it leaves in ``order``
-            await asyncio.sleep(0.01)
+
+            async def asked(taken: int = taken) -> bool:
+                permit = await looking.do(looker.try_acquire)
+                ready_at: float = time.monotonic() + permit.retry_after
+                return ready_at - started_at >= 0.5 * (taken + 1) - 0.05
+
+            await eventually_async(asked, 5.0, "a reservation more")
         await eventually_async(lambda: len(order) == 4, 5.0, "four permits")
         assert order == ["0", "1", "2", "3"]
-        assert time.monotonic() - started_at >= 0.29
+        assert time.monotonic() - started_at >= 1.8
 
     async def test_an_interrupted_wait_gives_its_place_back(self, world: World) -> None:
         """Cancelled while it waits, the last in line leaves no hole."""

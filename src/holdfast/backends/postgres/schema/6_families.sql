@@ -9,11 +9,11 @@ BEGIN
 END $$;
 
 -- Add an id at the end; also give what came of the last that had to go for it.
-CREATE FUNCTION holdfast.remembered(a_text text, a_id text, a_what text, OUT kept text, OUT forgotten text)
+CREATE FUNCTION holdfast.remembered(a_text text, a_id text, a_what text, a_longest integer, OUT kept text, OUT forgotten text)
 LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
     kept := a_text || a_id || ' ' || a_what || ';';
-    WHILE length(kept) > 2048 LOOP
+    WHILE length(kept) > a_longest LOOP
         forgotten := split_part(split_part(kept, ';', 1), ' ', 2);
         kept := substr(kept, strpos(kept, ';') + 1);
     END LOOP;
@@ -103,7 +103,7 @@ BEGIN
                 holdfast.entry(k, moment), k.swaps <> '' AND a_if_version >= k.dropped)::text;
         END IF;
         k.version := greatest(k.version + 1, moment);
-        later := holdfast.remembered(k.swaps, a_id, k.version::text);
+        later := holdfast.remembered(k.swaps, a_id, k.version::text, 2048);
         ends := CASE WHEN a_keep IS NOT NULL THEN moment + a_keep WHEN a_value IS NULL THEN moment END;
         IF is_there THEN
             UPDATE holdfast.records AS r SET
@@ -194,7 +194,7 @@ BEGIN
             reply := 'c';
             IF ready_in <= a_wait AND owed + a_permits * a_period <= most THEN
                 owed := owed + a_permits * a_period;
-                takes := (holdfast.remembered(takes, a_id, (moment + ready_in) || ' ' || a_permits)).kept;
+                takes := (holdfast.remembered(takes, a_id, (moment + ready_in) || ' ' || a_permits, 1024)).kept;
                 changed := true;
                 reply := 'o';
             END IF;

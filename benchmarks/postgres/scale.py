@@ -17,6 +17,8 @@ class Scale:
     leases: int
     counted_for: float
     """Not a whole number: what happens once a second is then never counted one too often."""
+    settle_for: float
+    """An idle session keeps its counts to itself for up to ten seconds."""
     held: int
     acquires: int
     cycles: int
@@ -31,6 +33,7 @@ FULL = Scale(
     blocked=1000,
     leases=1000,
     counted_for=8.5,
+    settle_for=11.5,
     held=1_000_000,
     acquires=1100,
     cycles=1_000_000,
@@ -43,6 +46,7 @@ QUICK = Scale(
     blocked=30,
     leases=30,
     counted_for=1.5,
+    settle_for=0.5,
     held=2_000,
     acquires=44,
     cycles=400,

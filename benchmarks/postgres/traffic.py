@@ -19,8 +19,6 @@ COUNT = (
     "SELECT pg_stat_clear_snapshot(), xact_commit FROM pg_stat_database WHERE datname = 'postgres'"
 )
 SESSIONS = "SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'holdfast %'"
-SETTLE = 2.5
-"""A server's process tells its counts once a second."""
 
 
 def measure(scale: Scale) -> list[Figure]:
@@ -42,7 +40,7 @@ async def _waiting(server: PostgresServer, scale: Scale) -> list[Figure]:
                 return (await holder.show("busy")).waiters == scale.blocked
 
             await eventually_async(all_wait, 60.0, "everybody in line")
-            rate, sessions = await _counted(server, scale.counted_for)
+            rate, sessions = await _counted(server, scale)
         await asyncio.gather(*tasks)
     what = f"{scale.blocked} blocked tasks"
     return [
@@ -60,24 +58,25 @@ async def _keeping(server: PostgresServer, scale: Scale) -> list[Figure]:
     async with holdfast.AsyncClient(server.url(quarantine=0)) as client, AsyncExitStack() as stack:
         for number in range(scale.leases):
             await stack.enter_async_context(client.lock(f"kept:{number}", ttl=3))
-        rate, sessions = await _counted(server, scale.counted_for)
+        rate, sessions = await _counted(server, scale)
     what = f"{scale.leases} leases with a ttl of 3 s"
     return [
-        _rate(f"{what}, statements", rate, 1.6),
+        # Renewed once a second; what is due within a quarter of that rides along.
+        _rate(f"{what}, statements", rate, 4.0),
         _plain(f"{what}, connections", sessions),
     ]
 
 
-async def _counted(server: PostgresServer, seconds: float) -> tuple[float, int]:
+async def _counted(server: PostgresServer, scale: Scale) -> tuple[float, int]:
     """Count the transactions a second, without those of the counting."""
-    return await asyncio.to_thread(_count, server.url(), seconds)
+    return await asyncio.to_thread(_count, server.url(), scale)
 
 
-def _count(url: str, seconds: float) -> tuple[float, int]:
+def _count(url: str, scale: Scale) -> tuple[float, int]:
     with psycopg.connect(url, autocommit=True) as connection:
-        time.sleep(SETTLE)
+        time.sleep(scale.settle_for)
         before, started_at = connection.execute(COUNT).fetchone(), time.monotonic()
-        time.sleep(seconds)
+        time.sleep(scale.counted_for)
         sessions = connection.execute(SESSIONS).fetchone()
         after = connection.execute(COUNT).fetchone()
         elapsed = time.monotonic() - started_at

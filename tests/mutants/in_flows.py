@@ -16,7 +16,7 @@ MUTANTS = (
         "over_on_arrival",
         "a body starts under a grant that had ended before the reply came",
         "flows/acquire.py",
-        "if runtime.now() < deadline:  # most calls end here",
+        "if runtime.now() < deadline and not ticket.broken:  # most calls end here",
         "if deadline:",
         FLOWS,
     ),
@@ -101,7 +101,7 @@ MUTANTS = (
         "a_struck_release_is_forgotten",
         "a release that is interrupted leaves the lease to its ttl",
         "flows/release.py",
-        """        session.leave(Release(state.name, state.claim_id), state.deadline)
+        """        session.leave(Release(state.name, state.claim_id), state.surely_over_at)
         raise
 """,
         "        raise\n",
@@ -111,7 +111,7 @@ MUTANTS = (
         "an_unconfirmed_release_is_forgotten",
         "a release whose reply was lost is not said again",
         "flows/release.py",
-        """    session.leave(request, state.deadline)
+        """    session.leave(request, state.surely_over_at)
     session.hub.tell(events.ReleaseFailed(""",
         "    session.hub.tell(events.ReleaseFailed(",
         SIMULATOR,

@@ -136,7 +136,7 @@ class _LeaseFace:
         if self._engine.book.leases.pop(state.claim_id, None) is None:
             return
         # A finaliser takes no lock and does no I/O: it leaves word for the keeper.
-        release_later = Chore(Release(state.name, state.claim_id), state.deadline)
+        release_later = Chore(Release(state.name, state.claim_id), state.surely_over_at)
         self._engine.book.owned.pop((state.name, state.owner), None)
         self._engine.book.chores.append(release_later)
         self._engine.keeper.nudge()

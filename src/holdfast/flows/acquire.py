@@ -141,8 +141,9 @@ async def _attempt(
         trip.answer_by = trip.give_up_at  # the backend has answered once: now only ``wait`` counts
         if type(reply) is Granted:
             deadline = rule.deadline(asked_at, reply.remaining)
-            if runtime.now() < deadline:  # most calls end here
-                return begin(session, order, reply, deadline, place, trip, None)
+            if runtime.now() < deadline and not ticket.broken:  # most calls end here
+                state = begin(session, order, reply, deadline, place, trip, None)
+                return state if ticket.good() else _never_began(session, order, trip, state)
         outcome = _heard(session, order, ticket, trip, reply, asked_at)
         if outcome is None:
             outcome = await _wait_in_line(session, ticket, trip)
@@ -258,6 +259,10 @@ async def _take(
 ) -> LeaseState | None:
     """Turn a grant into a lease under which the body may start, if enough of it is left."""
     now = session.runtime.now()
+    if ticket.broken:  # nothing may start under it; the word that passes it on
+        _leave_withdrawal(session, order, ticket.claim_id)
+        trip.unsure = True
+        return None
     if isinstance(outcome, Handed):
         granted = outcome.granted
         # Granted after the backend last said "still waiting", hence after that question was sent.
@@ -267,7 +272,8 @@ async def _take(
             full = granted.remaining >= order.want.ttl
             renew_at = now if rule.confirm_now(now, deadline) else now + rule.TICK
             confirm_at = None if full else renew_at
-            return begin(session, order, granted, deadline, place, trip, confirm_at)
+            state = begin(session, order, granted, deadline, place, trip, confirm_at)
+            return state if ticket.good() else _never_began(session, order, trip, state)
         confirmed = await _confirm(session, order, granted, trip)
     else:
         confirmed = outcome if isinstance(outcome, Confirmed) else None
@@ -297,6 +303,19 @@ async def _confirm(
         return None
     if isinstance(reply, Renewed) and isinstance(reply.answers[0], Granted):
         return Confirmed(reply.answers[0], asked_at)
+    _leave_withdrawal(session, order, granted.claim_id)  # broken perhaps: this passes it on
+    trip.unsure = True
+    return None
+
+
+def _never_began(
+    session: Session, order: Order, trip: Trip, state: LeaseState
+) -> LeaseState | None:
+    """Take back a lease that another thread heard to be broken while it was being entered."""
+    if session.book.leases.pop(state.claim_id, None) is not None:
+        disown(session, state)
+    _leave_withdrawal(session, order, state.claim_id)
+    trip.unsure = True
     return None
 
 

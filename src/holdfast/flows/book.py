@@ -95,6 +95,11 @@ class LeaseState:
         """Whether the holder may still believe. Always the clock's word, never a flag's alone."""
         return now < self.deadline and not self.loss and not self.released
 
+    @property
+    def surely_over_at(self) -> float:
+        """When the backend has ended it: a renewal nobody heard of may have moved that by a ttl."""
+        return self.deadline + self.ttl
+
     def is_lost(self, now: float) -> bool:
         """Whether the lease ended without having been released."""
         return bool(self.loss) or (now >= self.deadline and not self.released)
@@ -140,11 +145,16 @@ class Ticket:
     holders: tuple[Tenure, ...] = ()
     deaf = False  # nobody could be told for a while, so others may have been let in
     doubtful = False  # a copy of the claim may still be under way
+    broken = False  # it was granted and taken away again, before we heard of either
 
     def __init__(self, name: str, claim_id: str, ttl: float) -> None:
         self.name = name
         self.claim_id = claim_id
         self.ttl = ttl
+
+    def good(self) -> bool:
+        """Whether nobody has taken it away; another thread may have heard of that just now."""
+        return not self.broken
 
     def settle(self, outcome: Outcome) -> None:
         """Put the outcome down, then ring: the waiter looks after it has hung up its bell."""
@@ -223,6 +233,9 @@ class Book:
             ticket.settle(Handed(granted))
 
     def _broken(self, notice: Notice) -> None:
+        ticket = self.tickets.get(notice.claim_id)
+        if ticket is not None:
+            ticket.broken = True  # before the look at the leases: it may just become one
         state = self.leases.get(notice.claim_id)
         if state is not None and state.token == notice.token:
             forced = notice.what == "forced"

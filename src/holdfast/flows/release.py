@@ -46,7 +46,7 @@ async def release(session: Session, state: LeaseState) -> None:
     except BackendUnavailable as error:
         _unconfirmed(session, state, request, error, now - state.started_at)
     except BaseException:  # cancelled or interrupted: the keeper says it again, to be sure
-        session.leave(Release(state.name, state.claim_id), state.deadline)
+        session.leave(Release(state.name, state.claim_id), state.surely_over_at)
         raise
 
 
@@ -65,7 +65,7 @@ def _unconfirmed(
     error: BackendUnavailable,
     held_for: float,
 ) -> None:
-    session.leave(request, state.deadline)
+    session.leave(request, state.surely_over_at)
     session.hub.tell(events.ReleaseFailed(state.name, state.token, held_for, error.message))
 
 
@@ -114,7 +114,7 @@ async def release_these(session: Session, states: Sequence[LeaseState]) -> None:
         replies = await session.wire.ask_all(requests, now + session.call_limit)
     except BaseException:
         for state, request in zip(good, requests, strict=True):
-            session.leave(request, state.deadline)
+            session.leave(request, state.surely_over_at)
         raise
     for state, request, reply in zip(good, requests, replies, strict=True):
         if isinstance(reply, BackendUnavailable):

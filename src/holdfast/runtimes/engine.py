@@ -109,7 +109,7 @@ class Engine:
         if state is not None and state.face is None:
             self.book.owned.pop((name, state.owner), None)
             if self.book.leases.pop(state.claim_id, None) is not None:
-                self.session.leave(Release(name, state.claim_id), state.deadline)
+                self.session.leave(Release(name, state.claim_id), state.surely_over_at)
 
     def abandon(self) -> None:
         """Close without waiting: for finalisers, which must not take a lock."""

@@ -50,12 +50,12 @@ def test_an_unconfirmed_release_is_left_to_the_keeper() -> None:
 
 
 def test_a_chore_is_forgotten_when_it_cannot_matter_any_more() -> None:
-    """Nobody repeats a release for ever: the lease ended by itself."""
+    """Nobody repeats a release for ever: the lease ended by itself, at most a ttl after its end."""
     stage = Stage(call_limit=0.5)
     state = acquired(stage, order(ttl=3))
     stage.wire.default = stage.keeper_wire.default = stage.wire.refused
     run(release(stage.session, state))
-    stage.clock.move(START + 5)
+    stage.clock.move(START + 7)
     asked = len(stage.keeper_wire.asked)
     stage.clock.move(START + 60)
     assert len(stage.keeper_wire.asked) == asked

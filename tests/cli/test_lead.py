@@ -10,7 +10,7 @@ import pytest
 
 from tests.cli.shell import Shell, alive, lines, until
 
-STAY = 'echo "$$ $HOLDFAST_TOKEN"; trap "exit 7" TERM; while :; do sleep 0.01; done'
+STAY = 'trap "exit 7" TERM; echo "$$ $HOLDFAST_TOKEN"; while :; do sleep 0.01; done'
 
 
 def leader(shell: Shell, *terms: str, script: str = STAY) -> subprocess.Popen[str]:

@@ -129,16 +129,17 @@ class TestWaiting:
         """The client's ``wait`` is the default; the lock's, then the call's, come before it."""
         alice, bob = world.party(), world.party(wait=0)
         held = await alice.acquire("x")
+        await bob.show("x")  # connecting takes its time, too
         with pytest.raises(LockBusy) as by_client:
             await bob.acquire("x")
         with pytest.raises(LockBusy) as by_lock:
-            await bob.acquire("x", wait=0.1)
-        lock = bob.lock("x", wait=0.1)
+            await bob.acquire("x", wait=0.4)
+        lock = bob.lock("x", wait=0.4)
         with pytest.raises(LockBusy) as by_call:
-            await bob.do(lambda: lock.acquire(wait="200ms"))
+            await bob.do(lambda: lock.acquire(wait="500ms"))
         waits = [error.value.waited_for for error in (by_client, by_lock, by_call)]
-        assert waits[0] < 0.1 <= waits[1]
-        assert waits[2] >= 0.2
+        assert waits[0] < 0.4 <= waits[1]
+        assert waits[2] >= 0.5
         assert held.held
 
     async def test_many_owners_of_one_client_are_all_served(self, world: World) -> None:

@@ -8,7 +8,7 @@ are. Many callers are left alone: they keep both processors awake.
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Literal
 
@@ -40,4 +40,6 @@ def placed(where: Placement, *servers: int) -> Iterator[None]:
 def _keep(cores: set[int], *processes: int) -> None:
     for process in processes:
         for thread in Path(f"/proc/{process}/task").iterdir():
-            os.sched_setaffinity(int(thread.name), cores)
+            # A thread may have ended since it was listed: a keeper of the measurement before.
+            with suppress(ProcessLookupError):
+                os.sched_setaffinity(int(thread.name), cores)

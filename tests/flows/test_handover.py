@@ -67,11 +67,11 @@ def test_confirms_first_when_too_little_is_left(after: float) -> None:
 
 
 def test_half_of_a_short_life_is_enough() -> None:
-    """A ttl below two seconds needs half of it left, and a full life needs no filling up."""
+    """A ttl below two seconds needs half of it left; three renewals are tried in what is left."""
     world, state = handed(0.45, order=an_order(ttl=1.0), life=1.0)
     assert len(world.requests) == 1
     assert state.deadline == pytest.approx(START + 1 - 0.015)
-    assert state.renew_at == pytest.approx(world.time + 1 / 3)
+    assert state.renew_at == pytest.approx(world.time + (state.deadline - world.time) / 3)
     late, _ = handed(0.55, renewed(granted(remaining=1.0)), order=an_order(ttl=1.0), life=1.0)
     assert len(late.requests) == 2
 

@@ -269,9 +269,7 @@ async def _take(
         deadline = rule.deadline(ticket.confirmed_at, granted.remaining)
         kept = not order.want.detached  # nobody would confirm a detached one later
         if kept and rule.may_start_unconfirmed(now, deadline, granted.remaining):
-            full = granted.remaining >= order.want.ttl
-            renew_at = now if rule.confirm_now(now, deadline) else now + rule.TICK
-            confirm_at = None if full else renew_at
+            confirm_at = _confirm_at(order, granted, now, deadline)
             state = begin(session, order, granted, deadline, place, trip, confirm_at)
             return state if ticket.good() else _never_began(session, order, trip, state)
         confirmed = await _confirm(session, order, granted, trip)
@@ -285,6 +283,14 @@ async def _take(
     if await withdraw(session, order.name, ticket.claim_id, order.want.ttl) is None:
         trip.unsure = True
     return None
+
+
+def _confirm_at(order: Order, granted: Granted, now: float, deadline: float) -> float | None:
+    """Say when a lease that began unconfirmed is confirmed, by its first renewal."""
+    if granted.remaining < order.want.ttl:  # a first life, to be filled up in any case
+        return now if rule.confirm_now(now, deadline) else now + rule.TICK
+    # A full one may be half spent, since it counts from the last sure word.
+    return rule.next_renewal(now, deadline - now) if order.renew else None
 
 
 async def _confirm(
@@ -333,7 +339,7 @@ def begin(
     trip: Trip,
     confirm_at: float | None,
 ) -> LeaseState:
-    """Enter the lease in the book; ``confirm_at`` says when its first short life must be filled."""
+    """Enter the lease in the book; ``confirm_at`` says when one that is unconfirmed is renewed."""
     runtime, book, want = session.runtime, session.book, order.want
     now = runtime.now()
     stop_at = now + order.max_hold

@@ -26,9 +26,9 @@ def deadline(asked_at: float, remaining: float) -> float:
     return asked_at + remaining - (remaining * RATE_ERROR + SLACK)
 
 
-def next_renewal(now: float, ttl: float) -> float:
-    """When to renew a lease that was just confirmed: two more tries fit before its end."""
-    return now + ttl / 3
+def next_renewal(now: float, life: float) -> float:
+    """When to renew a lease that lives so long from now: two more tries fit before its end."""
+    return now + life / 3
 
 
 def may_start_unconfirmed(now: float, until: float, life: float) -> bool:

@@ -114,6 +114,9 @@ class Campaign:
 
     def _torments(self) -> list[Torment]:
         every = [*ON_PROCESSES, *self.ground.torments()]
+        if unknown := {*self.only} - {_name(one) for one in every}:
+            known = ", ".join(sorted(map(_name, every)))
+            raise SystemExit(f"no such fault: {', '.join(sorted(unknown))} (there are: {known})")
         return [one for one in every if not self.only or _name(one) in self.only]
 
     def _rounds(self, scene: Scene) -> Counter[str]:

@@ -167,6 +167,25 @@ def test_an_old_server_without_the_mark_is_new_to_the_prefix(redis_server: Share
         assert side.line.ask("EXISTS", side.post.keys.birth) == 1
 
 
+def test_a_replica_that_took_over_is_as_young_as_the_first_question(
+    redis_server: SharedServer,
+) -> None:
+    """It may have copied the empty memory of a master that had just restarted."""
+    with RedisServer() as replica:
+        replica.ask("REPLICAOF", *map(str, redis_server.address))
+        eventually(lambda: "master_link_status:up" in replica.ask("INFO", "replication"), 10)
+        eventually(lambda: _age(replica) >= 2, what="the replica to be two seconds old")
+        replica.ask("REPLICAOF", "NO", "ONE")
+        with ServerSide(replica, quarantine=0.5) as side:
+            waiting = side.ask(claim_of(side, 1, patience=3.0))
+            assert waiting == Waiting(1.5, ())
+            side.now += 1.0
+            assert side.ask(Advance(NAME, ID)) == Waiting(0.5, ())
+            side.now += 1.0
+            assert isinstance(side.ask(Advance(NAME, ID)), Granted)
+            assert _mark(side) == int(side.now * 1_000_000)
+
+
 def test_in_a_cluster_the_letter_brings_the_quarantine(redis_server: SharedServer) -> None:
     """What is left of it is what the wire knows of the node; replies carry no mark."""
     with ServerSide(redis_server, clustered=True) as side:

@@ -6,8 +6,9 @@ With ``replicas=1`` a fail-over forgets nothing that anybody relies on, so every
 from typing import Self
 
 from holdfast.testing.verify.torments import SHORT, Scene, Torment
+from holdfast.testing.watching import eventually
 from tests.faults.ground import QUARANTINE, Ground
-from tests.faults.redis_faults import RedisFaults
+from tests.faults.redis_faults import RedisFaults, has_mark
 from tests.servers.sentinel import RedisSentinels
 
 
@@ -37,7 +38,7 @@ class SentinelGround(Ground):
         """List what can happen to masters, and to those who watch them."""
         faults = RedisFaults(lambda _: self._servers.master(), alone=True)
         mild = (faults.thrown_out, faults.scripts_forgotten, faults.flushed)
-        changes = (self.master_killed, self.master_relieved, self.master_frozen)
+        changes = (self.master_killed, self.master_relieved, self.master_frozen, self.master_emptied)
         return (*mild, *changes, self.replica_frozen, self.sentinel_frozen)
 
     def master_killed(self, scene: Scene) -> None:
@@ -62,6 +63,15 @@ class SentinelGround(Ground):
             finally:
                 old.resume()
             self._servers.wait_until_well()
+
+    def master_emptied(self, scene: Scene) -> None:
+        """Restart the master, which forgets everything; its replica copies that and takes over."""
+        with scene.crew.fault("empty master relieved"):
+            self._servers.master().restart()
+            self._servers.wait_until_well()
+            self._servers.fail_over(by_killing=False)
+            self._servers.wait_until_well()
+            eventually(lambda: has_mark(self._servers.master()), 20, "the end of the quarantine")
 
     def replica_frozen(self, scene: Scene) -> None:
         """Stop the replica for a while: nobody confirms anything."""

@@ -17,7 +17,8 @@ local clock = call('TIME')
 local now = clock[1] * 1000000 + clock[2]
 
 -- How long nothing may be granted: a server without the mark that is younger than the quarantine
--- has forgotten what it granted. An old one without it is new to this prefix: it gets its mark.
+-- has forgotten what it granted. An old one without it is new to this prefix: it gets its mark;
+-- unless it was a replica, which may have copied the empty memory of a master that was young.
 local birth_key = #KEYS % 5 == 1 and KEYS[#KEYS]
 local mark, held_back = 0, tonumber(ARGV[1])
 if birth_key then
@@ -27,8 +28,11 @@ if birth_key then
         held_back = 0
     elseif held_back > 0 then
         local info = redis.pcall('INFO', 'server')
-        local age = type(info) == 'string' and string.match(info, 'uptime_in_seconds:(%d+)')
-        if found then -- its age could not be told: counted from when it was first asked
+        local past = redis.pcall('INFO', 'replication')
+        local was_replica = type(past) == 'string' and string.find(past, 'master_replid2:0*[1-9a-f]')
+        local age = not was_replica and type(info) == 'string'
+            and string.match(info, 'uptime_in_seconds:(%d+)')
+        if found then -- its age tells nothing: counted from when it was first asked
             age = clock[1] - string.sub(found, 17)
         elseif not age then
             age = 0

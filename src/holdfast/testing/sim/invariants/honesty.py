@@ -3,8 +3,9 @@
 Whoever is told "busy", or that nothing was changed, can rely on it: nothing is granted to that
 claim and it is not in line. However an acquire fails (also cancelled, also unresolved), its claim
 is ended at the server, or its withdrawal is with the keeper, or nobody has ever heard of it and no
-copy is under way. Checked in every world, except for claims that the network itself has doubled:
-such a copy nobody can know of, and it costs one TTL at most (``ghosts``).
+copy is under way. Checked in every world, except for claims that the network itself has doubled
+(such a copy nobody can know of, and it costs one TTL at most: ``ghosts``), and for those that the
+server had confirmed to be over before it was rolled back to a time when they were not.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class Honesty:
     def refused(self, client: Client, claim_id: str, error: BaseException) -> None:
         """Look at an acquire that ended in an error."""
         watch = self._watch
-        if claim_id in watch.doubled:
+        if claim_id in watch.doubled or watch.records.may_be_back(claim_id):
             return
         said = f"{client.name} was told {type(error).__name__}"
         chores = [*(chore.request for chore in client.book.chores), *client.keeper_wire.asking]

@@ -24,6 +24,7 @@ class Records:
     def __init__(self, watch: Watch) -> None:
         self._watch = watch
         self._ended: dict[str, float] = {}  # claims that the server has ended, and when
+        self._forgotten: set[str] = set()  # the same, before its memory was lost
 
     def ended(self, claim_id: str) -> None:
         """Note that the server has said that a claim is over."""
@@ -33,8 +34,13 @@ class Records:
         """Whether the server has ended a claim."""
         return claim_id in self._ended
 
+    def may_be_back(self, claim_id: str) -> bool:
+        """Whether the server had ended a claim, said so, and may since have forgotten that."""
+        return claim_id in self._forgotten
+
     def forget(self) -> None:
         """Note that the server has lost its memory, or a part of it."""
+        self._forgotten.update(self._ended)
         self._ended.clear()
 
     def stepped(self, before: Record, after: Record) -> None:

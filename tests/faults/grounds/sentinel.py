@@ -38,8 +38,9 @@ class SentinelGround(Ground):
         """List what can happen to masters, and to those who watch them."""
         faults = RedisFaults(lambda _: self._servers.master(), alone=True)
         mild = (faults.thrown_out, faults.scripts_forgotten, faults.flushed)
-        changes = (self.master_killed, self.master_relieved, self.master_frozen, self.master_emptied)
-        return (*mild, *changes, self.replica_frozen, self.sentinel_frozen)
+        changes = (self.master_killed, self.master_relieved, self.master_frozen)
+        others = (self.master_emptied, self.replica_frozen, self.sentinel_frozen)
+        return (*mild, *changes, *others)
 
     def master_killed(self, scene: Scene) -> None:
         """Kill the master; the replica takes over, and the old one comes back as its replica."""

@@ -167,12 +167,10 @@ def test_an_old_server_without_the_mark_is_new_to_the_prefix(redis_server: Share
         assert side.line.ask("EXISTS", side.post.keys.birth) == 1
 
 
-def test_a_replica_that_took_over_is_as_young_as_the_first_question(
-    redis_server: SharedServer,
-) -> None:
+def test_a_replica_that_took_over_is_as_young_as_the_first_question() -> None:
     """It may have copied the empty memory of a master that had just restarted."""
-    with RedisServer() as replica:
-        replica.ask("REPLICAOF", *map(str, redis_server.address))
+    with RedisServer() as master, RedisServer() as replica:
+        replica.ask("REPLICAOF", *map(str, master.address))
         eventually(lambda: "master_link_status:up" in replica.ask("INFO", "replication"), 10)
         eventually(lambda: _age(replica) >= 2, what="the replica to be two seconds old")
         replica.ask("REPLICAOF", "NO", "ONE")

@@ -17,6 +17,14 @@ HAND_OVER = conforming("conformance, hand-over", "sqlite-", "hand_over_is_quick"
 
 MUTANTS = (
     Mutant(
+        "promoted_counts_as_old",
+        "a replica that copied an empty memory and took over grants at once",
+        "backends/redis/scripts/birth.lua",
+        "local age = not was_replica and",
+        "local age =",
+        BIRTH,
+    ),
+    Mutant(
         "lua_claim_counts_tokens_alone",
         "on Redis tokens begin anew when a record is forgotten",
         "backends/redis/scripts/claim.lua",

@@ -226,8 +226,8 @@ MUTANTS = (
         "renewed_too_late",
         "a lease is renewed just when it ends, so that one slow reply loses it",
         "rules/lease.py",
-        "return now + ttl / 3",
-        "return now + ttl",
+        "return now + life / 3",
+        "return now + life",
         SIMULATOR,
     ),
 )

@@ -5,6 +5,14 @@ from tests.mutants.mutant import Mutant
 
 MUTANTS = (
     Mutant(
+        "half_spent_taken_for_fresh",
+        "a lease that was handed over half spent is renewed as if it had just begun",
+        "flows/acquire.py",
+        "rule.next_renewal(now, deadline - now) if order.renew",
+        "rule.next_renewal(now, order.want.ttl) if order.renew",
+        FLOWS,
+    ),
+    Mutant(
         "deadline_from_the_reply",
         "a slow reply makes the lease look longer than it is",
         "flows/acquire.py",

@@ -53,6 +53,7 @@ EMPTIED = by_pytest(
     "-k",
     "another_birth_mark or flushall",
 )
+ONE_STEP = by_pytest("one step", "tests/backends/sqlite/test_one_step.py")
 DISK = by_pytest("disk", "tests/faults/test_disk.py", "-k", "goes_away or reboot")
 
 

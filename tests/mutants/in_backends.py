@@ -8,11 +8,11 @@ from tests.mutants.catchers import (
     LOST_REPLIES,
     LUA,
     LUA_FAMILIES,
+    ONE_STEP,
     conforming,
 )
 from tests.mutants.mutant import Mutant
 
-COUNTER = conforming("conformance, exclusion", "sqlite-", "TestExclusion")
 HAND_OVER = conforming("conformance, hand-over", "sqlite-", "hand_over_is_quick")
 
 MUTANTS = (
@@ -178,7 +178,7 @@ def foreign""",
         "backends/sqlite/schema.py",
         "WHERE prefix = ? AND name = ? AND version = ?",
         "WHERE prefix = ? AND name = ? AND version >= min(0, ?)",
-        COUNTER,
+        ONE_STEP,
     ),
     Mutant(
         "sqlite_leases_survive_a_reboot",

@@ -95,7 +95,7 @@ class TestCells:
             return -1
 
         with pytest.raises(Conflict, match="tries"):
-            await alice.do(partial(cell(alice).update, overtaken, wait=0.2))
+            await alice.do(partial(cell(alice).update, overtaken, wait=1))
         assert len(calls) > 1
         assert calls == [None, *range(1, len(calls))]  # each time it was shown what was there
         assert other.get().value == len(calls)

@@ -57,7 +57,7 @@ class TestCollection:
         with quick_collections():  # a long one would keep the keeper from its renewals
             leases = [await _lone_lease(world)]
             gc.collect()
-        await world.pass_time(3 * world.short)
+        await world.pass_time(1.3 * world.steady)
         assert leases[0].held
         released = leases[0].release()
         if inspect.isawaitable(released):
@@ -106,7 +106,7 @@ async def _free(world: World) -> bool:
 
 async def _lone_lease(world: World) -> Any:
     client: Any = world.unkept_client()
-    acquired = client.lock("x", ttl=world.short).acquire()
+    acquired = client.lock("x", ttl=world.steady).acquire()
     return await acquired if inspect.isawaitable(acquired) else acquired
 
 

@@ -73,7 +73,7 @@ class TestForking:
     async def test_the_parent_goes_on(self, world: World) -> None:
         """The parent's leases are renewed and its bodies end normally, whatever the child does."""
         alice, bob = world.party(), world.party()
-        lease = await alice.acquire("x", ttl=world.short)
+        lease = await alice.acquire("x", ttl=world.steady)
 
         def probe() -> Any:
             if world.mode == "sync":
@@ -82,7 +82,7 @@ class TestForking:
             return _release(lease)
 
         await in_child(alice, probe)
-        await world.pass_time(3 * world.short)
+        await world.pass_time(1.3 * world.steady)
         assert lease.held
         assert await bob.try_acquire("x") is None
         await alice.release(lease)
@@ -91,10 +91,10 @@ class TestForking:
         """A ``with`` that was entered before the fork is left in the parent without an error."""
         alice = world.party()
         twin = world.party(client=alice.client)
-        stay = await alice.enter("x", ttl=world.short)
+        stay = await alice.enter("x", ttl=world.steady)
         report = await in_child(twin, lambda: {"held": stay.lease.held})
         assert report == {"held": False}
-        await world.pass_time(2 * world.short)
+        await world.pass_time(1.3 * world.steady)
         await stay.leave()
 
     async def test_the_child_is_another_client(self, world: World) -> None:
@@ -110,7 +110,7 @@ class TestForking:
     async def test_the_child_can_work_for_itself(self, world: World) -> None:
         """The inherited client can be used in the child, sync or async."""
         alice = world.party()
-        lease = await alice.acquire("x", ttl=world.short)
+        lease = await alice.acquire("x", ttl=world.steady)
 
         def probe() -> Any:
             return _work(alice) if isinstance(alice.client, AsyncClient) else _work_sync(alice)
@@ -142,7 +142,7 @@ class TestForking:
         await bob.close()
         carol = world.party()
         got_in = await carol.try_acquire("y")
-        await world.pass_time(3 * world.short)
+        await world.pass_time(1.3 * world.steady)
         got_in = got_in or await carol.try_acquire("y")
         os.close(go[1])
         said = await report
@@ -187,7 +187,7 @@ async def _work(alice: Party) -> Report:
 
 def _outlive(world: World, alice: Party, ready: int, go: int) -> Any:
     client: Any = alice.client
-    terms = {"ttl": world.short, "on_loss": "flag"}
+    terms = {"ttl": world.steady, "on_loss": "flag"}
 
     def wait() -> None:
         os.write(ready, b"!")

@@ -127,8 +127,8 @@ class TestLoss:
     async def test_wait_lost_returns_when_the_wait_is_over(self, world: World) -> None:
         """``wait_lost`` is false when the lease has outlived the wait."""
         alice = world.party()
-        lease = await alice.acquire("x", ttl=world.short)
-        assert await alice.begin_wait_lost(lease, 2 * world.short) is False
+        lease = await alice.acquire("x", ttl=world.steady)
+        assert await alice.begin_wait_lost(lease, 1.3 * world.steady) is False
         assert lease.held
 
     async def test_wait_lost_returns_on_release(self, world: World) -> None:
@@ -151,8 +151,8 @@ class TestLoss:
         lease.on_lost(_fail)
         lease.on_lost(lambda: calls.append("second"))
         await eventually_async(lambda: calls, 5.0, "the second callback")
-        other = await alice.acquire("y", ttl=world.short)
-        await world.pass_time(2 * world.short)
+        other = await alice.acquire("y", ttl=world.steady)
+        await world.pass_time(1.3 * world.steady)
         assert other.held
 
 

@@ -58,6 +58,11 @@ class World:
         """A ttl for tests in which leases must end: as short as the backend renews reliably."""
         return max(0.3, self.capabilities.min_ttl)
 
+    @property
+    def steady(self) -> float:
+        """A ttl for tests in which leases must be kept: a busy machine may stop us for a while."""
+        return max(0.9, self.capabilities.min_ttl)
+
     def client(self, mode: Mode | None = None, **options: Any) -> AnyClient:
         """Make a client; it is closed when the test is over."""
         client = self.unkept_client(mode, **options)

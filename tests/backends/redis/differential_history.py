@@ -100,6 +100,8 @@ def play(history: History, stage: Stage) -> None:
         elif move.verb in {"crowd", "flood"}:
             doubtful, many = stage.doubtful(move.name), _many(stage, move, known)
             stage.ask_together([one for one in many if not _ids(one) & doubtful])
+        elif move.verb in {"claim_each", "release_each"}:
+            stage.ask_together(_each(stage, move, known))
         elif move.verb == "together":
             _ask_for_all(stage, move, known)
         else:
@@ -186,6 +188,23 @@ def _many(stage: Stage, move: Move, known: _Known) -> list[ClaimRequest]:
     if move.verb == "crowd":
         return [*claims[first:]]
     return [Withdraw(move.name, one.claim_id) for one in claims[first:]]
+
+
+def _each(stage: Stage, move: Move, known: _Known) -> list[ClaimRequest]:
+    """Let one client claim every name alike (one of them twice), or give back one lease on each."""
+    requests: list[ClaimRequest] = []
+    for name in (*NAMES, NAMES[0]):
+        one = replace(move, name=name, which=move.which - move.which % 2)
+        claims, ids = known.claims[name], [claim.claim_id for claim in known.claims[name]]
+        if move.verb == "release_each":
+            held = [grant.claim_id for grant in stage.record(name).grants]
+            request: ClaimRequest = Release(name, _pick(one, held, ids))
+        else:
+            request = _claim(stage, one, claim_id_of(len(ids)))
+            claims.append(request)
+        if not _ids(request) & stage.doubtful(name):
+            requests.append(request)
+    return requests
 
 
 def _pick(move: Move, likely: list[str], ids: list[str]) -> str:

@@ -15,12 +15,14 @@ from holdfast.values import Kind
 
 Verb: TypeAlias = Literal[
     "claim",
+    "claim_each",
     "together",
     "again",
     "repeat",
     "renew",
     "renew_all",
     "release",
+    "release_each",
     "withdraw",
     "advance",
     "break",
@@ -38,12 +40,14 @@ NAMES = ("orders:42", "größe {1}", "50%25}")
 
 _OFTEN: dict[Verb, int] = {
     "claim": 14,
+    "claim_each": 2,
     "together": 3,
     "again": 2,
     "repeat": 3,
     "renew": 4,
     "renew_all": 2,
     "release": 6,
+    "release_each": 2,
     "withdraw": 3,
     "advance": 3,
     "break": 3,

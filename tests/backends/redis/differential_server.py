@@ -11,13 +11,15 @@ import os
 from collections.abc import Sequence
 from functools import cache
 from hashlib import sha1
+from itertools import groupby
 from typing import Any, Self
 
 from holdfast.backends.redis import replies
+from holdfast.backends.redis.calls import Bundle, Call
 from holdfast.backends.redis.requests import Asked, Letter, Post, command
 from holdfast.backends.redis.scripts import script
 from holdfast.rules.many import ClaimAll
-from holdfast.rules.messages import Notice, Reply
+from holdfast.rules.messages import Claim, Notice, Release, Reply
 from tests.backends.redis.differential_line import Line
 from tests.servers.scope import Scoped
 from tests.servers.shared import SharedServer
@@ -86,6 +88,25 @@ class ServerSide(Scoped):
         ((reply,),) = self.read([letter], self.send([letter]))
         return reply
 
+    def bundled(self, requests: Sequence[Asked]) -> list[Letter]:
+        """Write letters as a line for tasks does: neighbours of one kind become one command."""
+        letters: list[Letter] = []
+        for call, group in groupby(requests, self._call):
+            if call is None:
+                letters += self.post.letters(enumerate(group))
+                continue
+            bundle = Bundle(call)
+            alike = [one for one in group if isinstance(one, (Claim, Release))]
+            for request in alike:
+                bundle.add(*self.post.parcel(request)[1:])
+            letters.append(Letter(bundle.written(), call.script, tuple(alike)))
+        return letters
+
+    def _call(self, request: Asked) -> Call | None:
+        if self.post.clustered or not isinstance(request, (Claim, Release)):
+            return None
+        return self.post.parcel(request)[0]
+
     def send(self, letters: Sequence[Letter], *more: bytes) -> list[Any]:
         """Send letters and further commands at once, and give the raw replies."""
         asked = [request for letter in letters for request in letter.requests]
@@ -118,7 +139,9 @@ def names_of(request: Asked) -> list[str]:
 
 def _read(letter: Letter, raw: list[Any]) -> list[Reply]:
     if letter.script.name != "renew":
-        return [replies.read(letter.requests[0], raw)]
+        alone = len(letter.requests) == 1
+        pairs = zip(letter.requests, [raw] if alone else raw, strict=True)
+        return [replies.read(request, one) for request, one in pairs]
     read: list[Reply] = []
     for one in replies.read_renewals(letter.requests, raw):
         if isinstance(one, Exception):

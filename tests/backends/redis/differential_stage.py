@@ -66,7 +66,7 @@ class Stage(ServerSide):
 
     def ask_together(self, requests: Sequence[ClaimRequest]) -> None:
         """Ask both many things, in as few letters as the server allows."""
-        self.ask_all(self.post.letters(enumerate(requests)))
+        self.ask_all(self.bundled(requests))
 
     def ask_all(self, letters: Sequence[Letter]) -> list[list[Reply]]:
         """Send letters to the server, their requests to the rule, and compare all there is."""
@@ -81,7 +81,7 @@ class Stage(ServerSide):
             _same("replies", [typed(one) for each in got for one in each], [*map(typed, expected)])
             _same("notices", self.heard(), told)
             for one in raw[: len(letters)]:
-                self._is_the_mark(mark_of(one))
+                self._is_the_mark(one)
             for name, one in zip(names, raw[len(letters) :], strict=True):
                 self.stored[name] = stored(name, one)
                 self._is_stored(name)
@@ -145,11 +145,13 @@ class Stage(ServerSide):
     def _dump(self, name: str) -> bytes:
         return command("EVAL", DUMP, 5, *self.post.keys.of(name).all)
 
-    def _is_the_mark(self, mark: int) -> None:
+    def _is_the_mark(self, raw: bytes | list[Any]) -> None:
         """See that every reply carries the birth mark: the time of the first step."""
         if not self._mark and not self.post.clustered:
             self._mark = round(self.now * 1_000_000)
-        _same("birth marks", mark, self._mark)
+        parts: list[Any] = [raw] if isinstance(raw, bytes) or isinstance(raw[0], int) else raw
+        for one in parts:
+            _same("birth marks", mark_of(one), self._mark)
 
     def _is_stored(self, name: str) -> None:
         found, record = self.stored[name], self.record(name)

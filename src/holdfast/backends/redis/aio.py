@@ -11,6 +11,7 @@ from typing import Any
 
 from holdfast import clock
 from holdfast.backends.redis import faults, listing
+from holdfast.backends.redis.line import ALONE, Line
 from holdfast.backends.redis.office import ROUNDS, Answer, Office, Resend, Sorter
 from holdfast.backends.redis.replies import read_quick
 from holdfast.backends.redis.requests import Asked, Letter
@@ -18,7 +19,7 @@ from holdfast.backends.redis.switchboard import Switchboard
 from holdfast.backends.redis.target import Where
 from holdfast.errors import BackendUnavailable
 from holdfast.rules.many import Apart, ClaimAll
-from holdfast.rules.messages import ListNames, Reply, Request
+from holdfast.rules.messages import Claim, ListNames, Release, Reply, Request
 
 Errand = tuple[Letter, Where, bytes]
 """A letter, the server it goes to, and the command that goes before it."""
@@ -29,6 +30,7 @@ class AioWire:
 
     def __init__(self, office: Office) -> None:
         self._office = office
+        self._parcel = office.post.parcel
         self._quick = office.post.quick
         self._fixed = office.target.mode == "single" and not office.target.replicas
         self.lines = Switchboard(office)
@@ -36,25 +38,36 @@ class AioWire:
     async def ask(self, request: Request, deadline: float) -> Reply:
         """Carry out one request."""
         office = self._office
+        if self._fixed and isinstance(request, (Claim, Release)):
+            line = self.lines.ready() or await self.lines.line(office.target.seeds[0], deadline)
+            raw = await line.ask_along(self._parcel(request), deadline)
+            reply = read_quick(request, raw, office.mark)
+            return await self._heard(request, raw, line, deadline) if reply is None else reply
         if isinstance(request, ListNames):
             return await self._list(request, deadline)
         if self._fixed and (data := self._quick(request)) is not None:
-            line = self.lines.last
-            if line is None or not self.lines.ready(line):
-                line = await self.lines.line(office.target.seeds[0], deadline)
+            line = self.lines.ready() or await self.lines.line(office.target.seeds[0], deadline)
             raw = await line.ask(data, deadline)
             reply = read_quick(request, raw, office.mark)
-            if reply is not None:
-                return reply
-            letter = office.post.letter(request)
-            done = office.read(letter, raw, line.where)
-            if not isinstance(done, Resend):
-                return _or_raise(done[0])
-            again = [(letter, done.where or line.where, done.before)]
-            return _or_raise((await self._deliver(again, 1, deadline))[0])
+            return await self._heard(request, raw, line, deadline) if reply is None else reply
         if isinstance(request, ClaimAll) and self._office.is_apart(request):
             return Apart()
         return _or_raise((await self._carry_out([request], deadline))[0])
+
+    async def _heard(self, request: Asked, raw: Any, line: Line, deadline: float) -> Reply:
+        """Understand what few calls get; who was refused together with others asks alone."""
+        letter = self._office.post.letter(request)
+        try:
+            reply = raw if raw is not ALONE else await line.ask(letter.data, deadline)
+            done = self._office.read(letter, reply, line.where)
+            if isinstance(done, Resend):
+                again = [(letter, done.where or line.where, done.before)]
+                done = await self._deliver(again, 1, deadline)
+            return _or_raise(done[0])
+        except BackendUnavailable as error:
+            if raw is ALONE:
+                error.outcome = "unknown"  # it may have been done before another made it fail
+            raise
 
     async def ask_all(
         self, requests: Sequence[Request], deadline: float

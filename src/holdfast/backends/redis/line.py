@@ -9,13 +9,15 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable
+from itertools import repeat
 from math import inf
-from typing import Any
+from typing import Any, TypeAlias
 
 from hiredis import HiredisError, PushNotification, Reader
 
 from holdfast import clock
 from holdfast.backends.redis import faults
+from holdfast.backends.redis.calls import Bundle, Call, Parcel
 from holdfast.backends.redis.link import LOADING, NOTHING_YET
 from holdfast.backends.redis.target import Where
 
@@ -23,6 +25,12 @@ BUFFER = 65_536
 RECENTLY = 1.0
 SILENCE = 1.0
 """A server that owes a reply and has said nothing for so long is given up."""
+
+ALONE = object()
+"""The reply to each of several that the server refused together: ask for yourself."""
+
+Waiter: TypeAlias = tuple[asyncio.Future[Any], float]
+"""Who waits for a reply, and until when."""
 
 
 class Line(asyncio.BufferedProtocol):
@@ -46,8 +54,9 @@ class Line(asyncio.BufferedProtocol):
         self._transport: asyncio.Transport | None = None
         self._buffer = memoryview(bytearray(BUFFER))
         self._reader = Reader(notEnoughData=NOTHING_YET)
-        self._waiting: deque[tuple[asyncio.Future[Any], float]] = deque()
-        self._outgoing: list[bytes] = []
+        self._waiting: deque[list[Waiter]] = deque()  # who shares each reply that is owed
+        self._outgoing: list[bytes | Bundle] = []
+        self._open: dict[str, tuple[Bundle, list[Waiter]]] = {}  # not full yet, by script
         self._look_at = inf
         self._timer: asyncio.TimerHandle | None = None
         self._told: dict[bytes, float] = {}
@@ -69,10 +78,39 @@ class Line(asyncio.BufferedProtocol):
             if not self._outgoing:
                 self.loop.call_soon(self._flush)
             self._outgoing.append(data)
-        self._waiting.append((future, deadline))
+        self._waiting.append([(future, deadline)])
         if deadline < self._look_at:
             self._watch(deadline)
         return future
+
+    def ask_along(self, parcel: Parcel, deadline: float) -> asyncio.Future[Any]:
+        """Like ``ask``, in one command with what others ask of the same kind in this turn.
+
+        The reply is ``ALONE`` if the server refused the command as a whole: whose fault it was is
+        not known, and some of it may have been done.
+        """
+        call, keys, words = parcel
+        if self.broken or not self._waiting:
+            return self.ask(call.one(keys, words), deadline)
+        future = self.loop.create_future()
+        bundle, waiters = self._open.get(call.script.name) or self._opened(call)
+        if bundle.call is not call:
+            bundle, waiters = self._opened(call)
+        waiters.append((future, deadline))
+        if deadline < self._look_at:
+            self._watch(deadline)
+        if not bundle.add(keys, words):
+            self._flush()  # a full one is under way while the others of this turn are written
+        return future
+
+    def _opened(self, call: Call) -> tuple[Bundle, list[Waiter]]:
+        """Begin a bundle; claims with another call come after it, so they stay in their order."""
+        if not self._outgoing:
+            self.loop.call_soon(self._flush)
+        opened = self._open[call.script.name] = Bundle(call), []
+        self._outgoing.append(opened[0])
+        self._waiting.append(opened[1])
+        return opened
 
     def was_told(self, command: bytes) -> bool:
         """Whether somebody sent this very command a moment ago: then it need not be said again."""
@@ -92,8 +130,10 @@ class Line(asyncio.BufferedProtocol):
 
     def _flush(self) -> None:
         outgoing, self._outgoing = self._outgoing, []
-        if self._transport is not None and not self.broken:
-            self._transport.write(b"".join(outgoing))
+        self._open.clear()
+        if outgoing and self._transport is not None and not self.broken:
+            data = [one if isinstance(one, bytes) else one.written() for one in outgoing]
+            self._transport.write(b"".join(data))
 
     # What the loop calls
 
@@ -117,9 +157,7 @@ class Line(asyncio.BufferedProtocol):
                 if not waiting or (isinstance(reply, PushNotification) and not _confirms(reply)):
                     self._hear(reply)
                 else:
-                    future = waiting.popleft()[0]
-                    if not future.done():
-                        future.set_result(reply)
+                    _hand_out(waiting.popleft(), reply)
                 reply = reader.gets()
         except HiredisError as error:
             self.close(f"not the language of Redis: {error}")
@@ -135,9 +173,9 @@ class Line(asyncio.BufferedProtocol):
         if self._timer is not None:
             self._timer.cancel()
         while self._waiting:
-            future = self._waiting.popleft()[0]
-            if not future.done():
-                future.set_exception(faults.broken(self._shown, reason))
+            for future, _ in self._waiting.popleft():
+                if not future.done():
+                    future.set_exception(faults.broken(self._shown, reason))
 
     # Deadlines: one timer for all, because replies come in order
 
@@ -152,15 +190,29 @@ class Line(asyncio.BufferedProtocol):
         self._timer = None
         self._look_at = inf
         now = clock.now()
-        for future, deadline in self._waiting:
+        waiters = [waiter for waiters in self._waiting for waiter in waiters]
+        for future, deadline in waiters:
             if deadline <= now and not future.done():
                 future.set_exception(faults.silent(self._shown))
-        if self._waiting and self._waiting[0][1] <= now and now - self._heard_at >= SILENCE:
+        if waiters and waiters[0][1] <= now and now - self._heard_at >= SILENCE:
             self.close("the server was silent")
             return
-        later = min((deadline for one, deadline in self._waiting if not one.done()), default=inf)
+        later = min((deadline for one, deadline in waiters if not one.done()), default=inf)
         if later < inf:
             self._watch(later)
+
+
+def _hand_out(waiters: list[Waiter], reply: Any) -> None:
+    """Give one reply to the only one who waits for it, or each the part that is its own."""
+    if len(waiters) == 1:
+        future = waiters[0][0]
+        if not future.done():
+            future.set_result(reply)
+        return
+    parted = type(reply) is list and len(reply) == len(waiters)
+    for (future, _), one in zip(waiters, reply if parted else repeat(ALONE), strict=parted):
+        if not future.done():
+            future.set_result(one)
 
 
 def _confirms(push: list[Any]) -> bool:

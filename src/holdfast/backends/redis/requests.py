@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from hiredis import pack_command
 
-from holdfast.backends.redis.keys import REMEMBERED, KeyRing, packed
+from holdfast.backends.redis.calls import Call, Parcel
+from holdfast.backends.redis.keys import REMEMBERED, KeyRing
 from holdfast.backends.redis.scripts import Script, script
 from holdfast.rules.many import ClaimAll
 from holdfast.rules.messages import (
@@ -68,38 +69,35 @@ class Post:
         self.clustered = clustered
         self._held_back = b"0" if clustered else _span(quarantine)
         self._birth = () if clustered else (self.keys.birth,)
-        self._tails: dict[tuple[Want, Holder, str, float], bytes] = {}
-        self._release = self._frame("end", 2)
-        self._claim = self._frame("claim", 5)
+        self._claims: dict[tuple[Want, Holder, str, float], Call] = {}
+        self._release = Call(script("end"), self._birth, (self._held_back, b"r"), 1)
         self._takes: Takes | None = None  # since the first of them
 
     def letter(self, request: Asked, held_back: float = 0.0) -> Letter:
         """Write one request; ``held_back`` is what is left of a cluster node's quarantine."""
         if held_back or not isinstance(request, (Claim, Release)):
             return self._seldom(request, held_back)
-        called = self._claim[0] if isinstance(request, Claim) else self._release[0]
-        return Letter(self._packed(request), called, (request,))
+        call, keys, words = self.parcel(request)
+        return Letter(call.one(keys, words), call.script, (request,))
 
     def quick(self, request: Asked) -> bytes | None:
         """Write what most calls wait for from parts that were packed before; nothing else."""
         if isinstance(request, (Claim, Release)):
-            return self._packed(request)
+            call, keys, words = self.parcel(request)
+            return call.one(keys, words)
         return None if self._takes is None else self._takes.written(request)
 
-    def _packed(self, request: Claim | Release) -> bytes:
+    def parcel(self, request: Claim | Release) -> Parcel:
+        """Wrap a request so that it can travel alone or with others like it."""
         claim_id = request.claim_id.encode()
         keys = self.keys.of(request.name).packed
         if isinstance(request, Release):
-            _, head, middle = self._release
-            return b"%b%b%b$%d\r\n%b\r\n$1\r\nr\r\n" % (
-                head, keys, middle, len(claim_id), claim_id,
-            )  # fmt: skip
-        _, head, middle = self._claim
+            return self._release, keys, b"$%d\r\n%b\r\n" % (len(claim_id), claim_id)
         _, _, want, holder, inbox, patience, seen_token = request
-        tail = self._tails.get((want, holder, inbox, patience)) or self._tail(request)
+        call = self._claims.get((want, holder, inbox, patience)) or self._claim(request)
         seen = b"%d" % seen_token
-        return b"%b%b%b$%d\r\n%b\r\n$%d\r\n%b\r\n%b" % (
-            head, keys, middle, len(claim_id), claim_id, len(seen), seen, tail,
+        return call, keys, b"$%d\r\n%b\r\n$%d\r\n%b\r\n" % (
+            len(claim_id), claim_id, len(seen), seen,
         )  # fmt: skip
 
     def _seldom(self, request: Asked, held_back: float) -> Letter:
@@ -112,12 +110,12 @@ class Post:
                     words += (claim.claim_id, claim.seen_token, *_wanted(claim))
                 names = tuple(key for one in request.claims for key in self.keys.of(one.name).all)
             case Claim():
-                words = (request.claim_id, request.seen_token, *_wanted(request))
+                words = (*_wanted(request), request.claim_id, request.seen_token)
                 called = script("claim")
             case Release():
-                called, words = script("end"), (request.claim_id, b"r")
+                called, words = script("end"), (b"r", request.claim_id)
             case Withdraw():
-                called, words = script("end"), (request.claim_id, b"w")
+                called, words = script("end"), (b"w", request.claim_id)
             case Renew():
                 return self.renewal((request,), held_back)
             case Advance():
@@ -147,21 +145,13 @@ class Post:
         data = command(b"EVALSHA", called.sha, len(keys), *keys, quarantine, *words)
         return Letter(data, called, (request,))
 
-    def _frame(self, name: str, words: int) -> tuple[Script, bytes, bytes]:
-        """Pack what goes before the keys and what follows them, for a script with ``words``."""
-        called = script(name)
-        count = 5 + len(self._birth)
-        head = b"*%d\r\n" % (3 + count + 1 + words)
-        head += b"".join(map(packed, (b"EVALSHA", called.sha, b"%d" % count)))
-        return called, head, b"".join(map(packed, (*self._birth, self._held_back)))
-
-    def _tail(self, claim: Claim) -> bytes:
-        """Pack the rest of a claim; all but the token it has seen is the same every time."""
-        if len(self._tails) >= REMEMBERED:
-            self._tails.clear()
-        key = (claim.want, claim.holder, claim.inbox, claim.patience)
-        tail = self._tails[key] = b"".join(map(packed, _wanted(claim)))
-        return tail
+    def _claim(self, claim: Claim) -> Call:
+        """Give what the claims of one lock have in common: all but id and token seen."""
+        if len(self._claims) >= REMEMBERED:
+            self._claims.clear()
+        call = Call(script("claim"), self._birth, (self._held_back, *_wanted(claim)), 2)
+        self._claims[claim.want, claim.holder, claim.inbox, claim.patience] = call
+        return call
 
     def renewal(
         self, requests: Sequence[Renew], held_back: float = 0.0, places: tuple[int, ...] = (0,)

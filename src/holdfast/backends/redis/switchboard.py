@@ -63,13 +63,17 @@ class Switchboard:
         self._lines.clear()
         self._inboxes.clear()
 
-    def ready(self, line: Line) -> bool:
-        """Whether a line can be used as it is, on this loop."""
-        return (
-            not line.broken
-            and line.generation == self._office.generation
-            and line.loop is asyncio.get_running_loop()
-        )
+    def ready(self) -> Line | None:
+        """Give the line that was opened last, if it can be used as it is, on this loop."""
+        line = self.last
+        if (
+            line is None
+            or line.broken
+            or line.generation != self._office.generation
+            or line.loop is not asyncio.get_running_loop()
+        ):
+            return None
+        return line
 
     async def where(self, slot: int, deadline: float) -> Where:
         """Give the server of a slot; who does not know it finds out, in a thread."""

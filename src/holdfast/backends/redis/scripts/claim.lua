@@ -1,34 +1,50 @@
--- Hold a name, join its queue, or be told who has it. Counterpart: _claim in rules/claim.py.
--- ARGV from 2 on: id, largest token seen, what is wanted (kind, capacity, weight, ttl, patience), the
--- asker's inbox, and who it is with its metadata: a text that only clients read.
+-- Hold names, join their queues, or be told who has them: one after another, for claims that want the
+-- same. Counterpart: _claim in rules/claim.py.
+-- ARGV from 2 on: what is wanted (kind, capacity, weight, ttl, patience), the asker's inbox, and who it is
+-- with its metadata: a text that only clients read. Then for each name: id, largest token seen.
+-- The reply to one claim is its own, the reply to several the list of theirs.
 
-local id, seen, inbox, about = ARGV[2], tonumber(ARGV[3]), ARGV[5], ARGV[6]
-local kind, capacity, weight, ttl, patience = struct.unpack('<Bdddd', ARGV[4])
-local stored = call('GET', KEYS[1])
-local holders, waiting, joins, last_token, buried_until = 0, 0, 0, 0, 0
-if stored and string.byte(stored) == 1 then
-    holders, waiting, joins, last_token, buried_until = struct.unpack('<ddddd', stored, 11)
-elseif stored then
-    holders = -1 -- a newer holdfast wrote it: the long way says so
+local inbox, about = ARGV[3], ARGV[4]
+local kind, capacity, weight, ttl, patience = struct.unpack('<Bdddd', ARGV[2])
+local replies = #KEYS > 9 and {}
+
+-- It is no semaphore and lives no longer than a day: as long as such names are free, the short way.
+local plain = kind ~= SEMAPHORE and held_back == 0 and weight <= capacity and ttl <= 86400000000
+local first, word = 1, 5
+while plain and first < #KEYS - 3 do
+    local id, seen = ARGV[word], tonumber(ARGV[word + 1])
+    local stored = call('GET', KEYS[first])
+    local holders, waiting, joins, last_token, buried_until = 0, 0, 0, 0, 0
+    if stored and string.byte(stored) == 1 then
+        holders, waiting, joins, last_token, buried_until = struct.unpack('<ddddd', stored, 11)
+    elseif stored then
+        holders = -1 -- a newer holdfast wrote it: the long way says so
+    end
+    -- Nobody holds it and nobody waits: most claims.
+    plain = holders == 0 and waiting == 0
+        and not (buried_until > now and string.find(call('GET', KEYS[first + 1]) or '', id, 1, true))
+    if plain then
+        local token = math.max(last_token + 1, now, seen + 1)
+        call('SET', KEYS[first], struct.pack(
+            '<BBdddddddddI2c0dI2c0I4c0I4c0I4c0', 1, kind, capacity, 1, 0, joins, token, buried_until,
+            token, now + ttl, now, #id, id, weight, #inbox, inbox, #about, about, 0, '', 0, ''
+        ), 'PX', math.ceil(ttl / 1000) + 86400000)
+        local reply = struct.pack('<Bdddd', 1, mark, token, ttl, now)
+        if not replies then
+            return reply
+        end
+        replies[#replies + 1] = reply
+        first, word = first + 5, word + 2
+    end
 end
-
--- Nobody holds it, nobody waits, it is no semaphore and lives no longer than a day: most claims.
-if holders == 0 and waiting == 0 and kind ~= SEMAPHORE and held_back == 0
-    and weight <= capacity and ttl <= 86400000000
-    and not (buried_until > now and string.find(call('GET', KEYS[2]) or '', id, 1, true))
-then
-    local token = math.max(last_token + 1, now, seen + 1)
-    call('SET', KEYS[1], struct.pack(
-        '<BBdddddddddI2c0dI2c0I4c0I4c0I4c0', 1, kind, capacity, 1, 0, joins, token, buried_until,
-        token, now + ttl, now, #id, id, weight, #inbox, inbox, #about, about, 0, '', 0, ''
-    ), 'PX', math.ceil(ttl / 1000) + 86400000)
-    return struct.pack('<Bdddd', 1, mark, token, ttl, now)
+if plain then
+    return replies
 end
 
 --@ moves
 --@ room
 
-local claim = {about, inbox, weight, ttl, seen, now}
+local id, seen, claim
 
 local function enqueue()
     local keys = {name.queue, name.patience, name.waiters}
@@ -87,11 +103,21 @@ local function answer()
     return name.standing(id)
 end
 
-if not name.take_up(1, stored) then
-    return {mark, 'format'}
+-- The first for which the short way was too short, and all after it.
+while first < #KEYS - 3 do
+    id, seen = ARGV[word], tonumber(ARGV[word + 1])
+    claim = {about, inbox, weight, ttl, seen, now}
+    local reply = {mark, 'format'}
+    if name.take_up(first, call('GET', KEYS[first])) then
+        name.sweep()
+        name.hand_over({[id] = true})
+        reply = answer()
+        name.put_down()
+    end
+    if not replies then
+        return reply
+    end
+    replies[#replies + 1] = reply
+    first, word = first + 5, word + 2
 end
-name.sweep()
-name.hand_over({[id] = true})
-local reply = answer()
-name.put_down()
-return reply
+return replies

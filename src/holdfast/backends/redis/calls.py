@@ -1,0 +1,80 @@
+"""What many requests have in common: a script, and all of its words but a few.
+
+So a claim or a release is written from parts that were packed before, and several of them that
+differ in nothing else become one command: the server then enters its script, reads its clock and
+looks at its birth mark once for all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from holdfast.backends.redis.keys import packed
+from holdfast.backends.redis.scripts import Script
+
+KEYS_EACH = 5
+
+TOGETHER = 32
+"""So many requests are one command at most: the server does nothing else meanwhile."""
+
+
+class Call:
+    """A script that is called for requests of one kind.
+
+    ``birth`` is the key of the birth mark, if letters name one; ``common`` are the words that all
+    share; ``each`` is the number of words that a request adds to them.
+    """
+
+    __slots__ = ("_common", "_each", "_heads", "_shared", "script")
+
+    def __init__(
+        self, script: Script, birth: tuple[bytes, ...], common: tuple[bytes, ...], each: int
+    ) -> None:
+        self.script = script
+        self._common = b"".join(map(packed, (*birth, *common)))
+        self._shared = (len(birth), len(common))
+        self._each = each
+        self._heads: dict[int, bytes] = {}
+
+    def one(self, keys: bytes, words: bytes) -> bytes:
+        """Write the command for one request: its keys and its own words, packed."""
+        return b"%b%b%b%b" % (self._heads.get(1) or self._head(1), keys, self._common, words)
+
+    def many(self, keys: Sequence[bytes], words: Sequence[bytes]) -> bytes:
+        """Write one command for several requests."""
+        head = self._heads.get(len(keys)) or self._head(len(keys))
+        return b"%b%b%b%b" % (head, b"".join(keys), self._common, b"".join(words))
+
+    def _head(self, count: int) -> bytes:
+        birth, common = self._shared
+        keys = KEYS_EACH * count + birth
+        words = (b"EVALSHA", self.script.sha, b"%d" % keys)
+        length = len(words) + keys + common + self._each * count
+        head = self._heads[count] = b"*%d\r\n%b" % (length, b"".join(map(packed, words)))
+        return head
+
+
+Parcel: TypeAlias = tuple[Call, bytes, bytes]
+"""One request: what it has in common with others, its keys, and its own words, both packed."""
+
+
+class Bundle:
+    """Parcels with the same call, which travel as one command."""
+
+    __slots__ = ("_keys", "_words", "call")
+
+    def __init__(self, call: Call) -> None:
+        self.call = call
+        self._keys: list[bytes] = []
+        self._words: list[bytes] = []
+
+    def add(self, keys: bytes, words: bytes) -> bool:
+        """Put one more in; say whether there is room for another."""
+        self._keys.append(keys)
+        self._words.append(words)
+        return len(self._keys) < TOGETHER
+
+    def written(self) -> bytes:
+        """Write the command for all of them."""
+        return self.call.many(self._keys, self._words)

@@ -24,7 +24,7 @@ MUTANTS = (
         "over_on_arrival",
         "a body starts under a grant that had ended before the reply came",
         "flows/acquire.py",
-        "if runtime.now() < deadline and not ticket.broken:  # most calls end here",
+        "if now < deadline and not ticket.broken:  # most calls end here",
         "if deadline:",
         FLOWS,
     ),

@@ -36,7 +36,7 @@ def test_struck_again_in_the_clean_up(scenario: Scenario, style: Style) -> None:
 def test_interrupted_at_every_call_of_a_port(scenario: Scenario) -> None:
     """Ctrl-C where nothing waits: between two looks at the clock, in the middle of a release."""
     count, broken = exhaustive.run(exhaustive.interrupted(scenario("sync")))
-    assert count >= 12
+    assert count >= 10
     assert broken == []
 
 

@@ -8,7 +8,7 @@ several names) is the business of those who inherit from it.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from functools import wraps
+from functools import cache, wraps
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Self, TypeVar
 
@@ -55,6 +55,23 @@ PerCall = Callable[[tuple[Any, ...], Mapping[str, Any]], T]
 
 L = TypeVar("L", bound="_HeldByThread")
 A = TypeVar("A", bound="_HeldByTask")
+
+
+# Only those who stop a body need ctypes and asyncio, and they need them at every entry.
+
+
+@cache
+def _thread_stop() -> type[ThreadStop]:
+    from holdfast.runtimes.stop import ThreadStop
+
+    return ThreadStop
+
+
+@cache
+def _task_stop() -> type[TaskStop]:
+    from holdfast.runtimes.stop import TaskStop
+
+    return TaskStop
 
 
 class DoorFace:
@@ -117,9 +134,7 @@ class Door(DoorFace, Generic[L]):
         lease = self._taken(self._order)
         stop: ThreadStop | None = None
         if self._on_loss == "stop":
-            from holdfast.runtimes.stop import ThreadStop
-
-            stop = ThreadStop(lease._lost_error)  # noqa: SLF001 - the lease is ours
+            stop = _thread_stop()(lease._lost_error)  # noqa: SLF001 - the lease is ours
             lease.on_lost(stop.fire)
         self._push(lease._claimant, (lease, stop))  # noqa: SLF001 - the lease is ours
         return lease
@@ -162,9 +177,7 @@ class AsyncDoor(DoorFace, Generic[A]):
         lease = await self._taken(self._order)
         stop: TaskStop | None = None
         if self._on_loss == "stop":
-            from holdfast.runtimes.stop import TaskStop
-
-            stop = TaskStop(lease._claimant)  # noqa: SLF001 - the lease is ours
+            stop = _task_stop()(lease._claimant)  # noqa: SLF001 - the lease is ours
             lease.on_lost(stop.fire)
         self._push(lease._claimant, (lease, stop))  # noqa: SLF001 - the lease is ours
         return lease

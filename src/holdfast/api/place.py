@@ -9,7 +9,7 @@ _OURS = __file__[: -len("api/place.py")]
 
 def caller() -> tuple[str, int]:
     """Give file and line of the nearest frame outside of holdfast."""
-    frame = sys._getframe(1)  # noqa: SLF001 - the documented way to look at one's caller
+    frame = sys._getframe(2)  # noqa: SLF001 - the documented way to look at one's caller
     while frame.f_code.co_filename.startswith(_OURS) and frame.f_back is not None:
         frame = frame.f_back
     return frame.f_code.co_filename, frame.f_lineno

@@ -82,14 +82,15 @@ async def acquire(session: Session, order: Order, place: tuple[str, int]) -> Lea
     if curious:
         session.hub.tell(events.Claimed(order.name, order.wait))
     trip = Trip(started_at, order.wait, session.call_limit, owner, curious=curious)
-    while True:
-        state = await _attempt(session, order, trip, place)
-        if state is not None:
-            return state
+    state = await _attempt(session, order, trip, place, started_at)
+    while state is None:
         # The claim ended before its body could start: in line again, behind those who came since.
         _displaced(session, order, trip, "the claim ended before its body could start")
-        if runtime.now() >= trip.give_up_at:
+        now = runtime.now()
+        if now >= trip.give_up_at:
             raise explain.too_late(session, order, unsure=trip.unsure)
+        state = await _attempt(session, order, trip, place, now)
+    return state
 
 
 def _again(session: Session, order: Order, mine: LeaseState) -> LeaseState | None:
@@ -118,9 +119,12 @@ def _tenure(session: Session, mine: LeaseState) -> Tenure:
 
 
 async def _attempt(
-    session: Session, order: Order, trip: Trip, place: tuple[str, int]
+    session: Session, order: Order, trip: Trip, place: tuple[str, int], asked_at: float
 ) -> LeaseState | None:
-    """Make one claim and see it through; ``None`` if it ended before its body could start."""
+    """Make one claim and see it through; ``None`` if it ended before its body could start.
+
+    ``asked_at`` is a moment before it is sent: the nearer, the longer the lease is believed in.
+    """
     runtime, book = session.runtime, session.book
     name, want = order.name, order.want
     claim_id = session.new_id()
@@ -131,7 +135,6 @@ async def _attempt(
         seen = book.seen_token(name)
         inbox = session.keeper.inbox()
         claim = Claim(name, claim_id, want, session.holder, inbox, patience, seen)
-        asked_at = runtime.now()
         try:
             reply = await session.wire.ask(
                 claim, min(trip.answer_by, asked_at + session.call_limit)
@@ -141,8 +144,9 @@ async def _attempt(
         trip.answer_by = trip.give_up_at  # the backend has answered once: now only ``wait`` counts
         if type(reply) is Granted:
             deadline = rule.deadline(asked_at, reply.remaining)
-            if runtime.now() < deadline and not ticket.broken:  # most calls end here
-                state = begin(session, order, reply, deadline, place, trip, None)
+            now = runtime.now()
+            if now < deadline and not ticket.broken:  # most calls end here
+                state = begin(session, order, reply, deadline, place, trip, now)
                 return state if ticket.good() else _never_began(session, order, trip, state)
         outcome = _heard(session, order, ticket, trip, reply, asked_at)
         if outcome is None:
@@ -270,7 +274,7 @@ async def _take(
         kept = not order.want.detached  # nobody would confirm a detached one later
         if kept and rule.may_start_unconfirmed(now, deadline, granted.remaining):
             confirm_at = _confirm_at(order, granted, now, deadline)
-            state = begin(session, order, granted, deadline, place, trip, confirm_at)
+            state = begin(session, order, granted, deadline, place, trip, now, confirm_at)
             return state if ticket.good() else _never_began(session, order, trip, state)
         confirmed = await _confirm(session, order, granted, trip)
     else:
@@ -278,8 +282,9 @@ async def _take(
     if confirmed is None:
         return None
     deadline = rule.deadline(confirmed.asked_at, confirmed.granted.remaining)
-    if session.runtime.now() < deadline:
-        return begin(session, order, confirmed.granted, deadline, place, trip, None)
+    now = session.runtime.now()
+    if now < deadline:
+        return begin(session, order, confirmed.granted, deadline, place, trip, now)
     if await withdraw(session, order.name, ticket.claim_id, order.want.ttl) is None:
         trip.unsure = True
     return None
@@ -337,11 +342,11 @@ def begin(
     deadline: float,
     place: tuple[str, int],
     trip: Trip,
-    confirm_at: float | None,
+    now: float,
+    confirm_at: float | None = None,
 ) -> LeaseState:
     """Enter the lease in the book; ``confirm_at`` says when one that is unconfirmed is renewed."""
-    runtime, book, want = session.runtime, session.book, order.want
-    now = runtime.now()
+    book, want = session.book, order.want
     stop_at = now + order.max_hold
     renews = order.renew and want.ttl < order.max_hold
     renew_at = rule.next_renewal(now, want.ttl) if renews else inf
@@ -354,7 +359,7 @@ def begin(
         wants_renewal=order.renew,
         started_at=now,
         stop_at=stop_at,
-        push=runtime.push(),
+        push=session.runtime.push(),
         owner=trip.owner,
         place=place,
     )

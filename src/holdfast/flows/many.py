@@ -135,11 +135,12 @@ def _taken(
     if len(grants) < len(orders):
         return None
     deadlines = [rule.deadline(asked_at, granted.remaining) for granted in grants]
-    if session.runtime.now() >= min(deadlines):
+    now = session.runtime.now()
+    if now >= min(deadlines):
         return None
     company = Company()
     for order, granted, deadline in zip(orders, grants, deadlines, strict=True):
-        company.join(begin(session, order, granted, deadline, place, trip, None))
+        company.join(begin(session, order, granted, deadline, place, trip, now))
     return company
 
 

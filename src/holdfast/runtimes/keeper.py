@@ -46,7 +46,8 @@ class Keeper:
 
     def inbox(self) -> str:
         """Give the client's address, opening its inbox on first use."""
-        return self._open().address
+        ear = self._ear
+        return self._open().address if ear is None else ear.address
 
     def _open(self) -> Ear:
         if self._ear is None:

@@ -100,7 +100,7 @@ class Line(asyncio.BufferedProtocol):
         if deadline < self._look_at:
             self._watch(deadline)
         if not bundle.add(keys, words):
-            self._flush()  # a full one is under way while the others of this turn are written
+            del self._open[call.script.name]  # full
         return future
 
     def _opened(self, call: Call) -> tuple[Bundle, list[Waiter]]:
@@ -131,7 +131,7 @@ class Line(asyncio.BufferedProtocol):
     def _flush(self) -> None:
         outgoing, self._outgoing = self._outgoing, []
         self._open.clear()
-        if outgoing and self._transport is not None and not self.broken:
+        if self._transport is not None and not self.broken:
             data = [one if isinstance(one, bytes) else one.written() for one in outgoing]
             self._transport.write(b"".join(data))
 

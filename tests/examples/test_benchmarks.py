@@ -43,6 +43,20 @@ def test_every_redis_workload_runs(workload: str, tmp_path: Path) -> None:
     assert all(figure["what"] in done.stdout for figure in figures)
 
 
+def test_the_layers_of_a_cycle_are_measured() -> None:
+    """A short run names every layer, with what it cost on both sides."""
+    command = [sys.executable, "-m", "benchmarks.redis.layers", "--tasks", "2", "--rounds", "1"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    shown = [line for line in done.stdout.splitlines() if "client" in line and "server" in line]
+    assert [line.split("client")[0].strip() for line in shown] == [
+        "bare pair",
+        "scripts",
+        "wire",
+        "lock",
+    ]
+
+
 @pytest.mark.parametrize("workload", POSTGRES_WORKLOADS)
 def test_every_postgres_workload_runs(workload: str, tmp_path: Path) -> None:
     """A quick run on servers of its own measures the workload and writes it down."""

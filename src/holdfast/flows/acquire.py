@@ -354,14 +354,14 @@ def begin(
         order.name,
         granted,
         want,
-        deadline=min(deadline, stop_at),
-        renew_at=renew_at if confirm_at is None else confirm_at,
-        wants_renewal=order.renew,
-        started_at=now,
-        stop_at=stop_at,
-        push=session.runtime.push(),
-        owner=trip.owner,
-        place=place,
+        min(deadline, stop_at),
+        renew_at if confirm_at is None else confirm_at,
+        order.renew,
+        now,
+        stop_at,
+        session.runtime.push(),
+        trip.owner,
+        place,
     )
     book.see_token(order.name, granted.token)
     if not want.detached:

@@ -6,12 +6,13 @@
 
 local inbox, about = ARGV[3], ARGV[4]
 local kind, capacity, weight, ttl, patience = struct.unpack('<Bdddd', ARGV[2])
-local replies = #KEYS > 9 and {}
+local last = #KEYS - 4
+local replies = last > 5 and {}
 
 -- It is no semaphore and lives no longer than a day: as long as such names are free, the short way.
 local plain = kind ~= SEMAPHORE and held_back == 0 and weight <= capacity and ttl <= 86400000000
 local first, word = 1, 5
-while plain and first < #KEYS - 3 do
+while plain and first <= last do
     local id, seen = ARGV[word], tonumber(ARGV[word + 1])
     local stored = call('GET', KEYS[first])
     local holders, waiting, joins, last_token, buried_until = 0, 0, 0, 0, 0
@@ -104,7 +105,7 @@ local function answer()
 end
 
 -- The first for which the short way was too short, and all after it.
-while first < #KEYS - 3 do
+while first <= last do
     id, seen = ARGV[word], tonumber(ARGV[word + 1])
     claim = {about, inbox, weight, ttl, seen, now}
     local reply = {mark, 'format'}

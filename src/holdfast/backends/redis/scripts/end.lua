@@ -6,9 +6,10 @@ call('HDEL', KEYS[5], '') -- a first write that a full server allows: so it allo
 
 local how = ARGV[2]
 local stone = ' ' .. how .. math.floor(now / 1000) + 60000 .. ';'
-local replies = #KEYS > 9 and {}
+local last = #KEYS - 4
+local replies = last > 5 and {}
 local first, word, short = 1, 3, true
-while short and first < #KEYS - 3 do
+while short and first <= last do
     local id, stored, reply = ARGV[word], call('GET', KEYS[first]), nil
     local _, kind, capacity, holders, waiting, joins, last_token, buried_until
     if stored and string.byte(stored) == 1 then
@@ -106,7 +107,7 @@ local function end_it(id)
 end
 
 -- The first for which the short way was too short, and all after it.
-while first < #KEYS - 3 do
+while first <= last do
     local reply = {mark, 'format'}
     if name.take_up(first, call('GET', KEYS[first])) then
         reply = end_it(ARGV[word])

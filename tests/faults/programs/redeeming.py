@@ -1,0 +1,103 @@
+"""Redeem coupons, each under its lock, and stop where it hurts until told to go on.
+
+The rival of the test (`tests/postgres/test_paused_holders.py`) redeems by the same function.
+"""
+
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import psycopg
+
+from holdfast import Client, Lease, LockLost, clock
+from holdfast.postgres import fence, guard
+from tests.faults.processes import plan, report
+
+How = Literal["guard", "fence", "nothing"]
+Stage = Literal["before", "after"]
+
+
+@dataclass(frozen=True)
+class Redeeming:
+    """How coupons are redeemed: a table has a row for each time that one was."""
+
+    url: str
+    table: str
+    how: How
+
+    def redeem(self, coupon: int, lease: Lease, at: Callable[[Stage], None]) -> bool:
+        """Redeem a coupon unless it was; ``at`` is called before and after what protects it."""
+        with psycopg.connect(self.url) as own:
+            redeemed = self._is_redeemed(own, coupon)
+            own.commit()
+            lease.check()
+            at("before")
+            if self.how == "fence":  # first: what is read after it is the truth
+                fence(own, f"{self.table}:{coupon}", lease.token)
+                redeemed = self._is_redeemed(own, coupon)
+            if redeemed:
+                return False
+            own.execute(f"INSERT INTO {self.table} VALUES (%s)", (coupon,))  # noqa: S608
+            if self.how == "guard":  # last: nobody waits for longer than the commit takes
+                guard(own, lease)
+            at("after")
+        return True
+
+    def _is_redeemed(self, own: psycopg.Connection[Any], coupon: int) -> bool:
+        question = f"SELECT 1 FROM {self.table} WHERE coupon = %s"  # noqa: S608
+        return own.execute(question, (coupon,)).fetchone() is not None
+
+
+def main() -> None:
+    """Redeem all coupons at once; say when all are where they stop, and what became of each."""
+    given = plan()
+    redeeming = Redeeming(given["url"], given["table"], given["how"])
+    everybody = threading.Barrier(given["coupons"] + 1)
+    go_on = threading.Event()
+    fates: dict[int, str] = {}
+
+    def work(client: Client, coupon: int) -> None:
+        while coupon not in fates:  # on a busy machine a lease may be lost on the way there
+            try_once(client, coupon)
+
+    def try_once(client: Client, coupon: int) -> None:
+        stopped = False
+
+        def at(stage: Stage) -> None:
+            nonlocal stopped
+            if stage == given["stage"]:
+                stopped = True
+                everybody.wait()
+                go_on.wait()
+                if coupon % 2:  # as if its clock had stood still, too: now only the database knows
+                    lease._state.loss, lease._state.deadline = "", clock.now() + 60
+
+        with client.lock(f"coupon {coupon}", ttl=given["ttl"], on_loss="flag") as lease:
+            try:
+                done = redeeming.redeem(coupon, lease, at)
+            except LockLost:
+                if stopped:
+                    fates[coupon] = "lost"
+            else:
+                fates[coupon] = "redeemed" if done else "was redeemed"
+
+    with Client(given["client"], prefix=given["prefix"]) as client:
+        workers = [
+            threading.Thread(target=work, args=(client, coupon))
+            for coupon in range(given["coupons"])
+        ]
+        for worker in workers:
+            worker.start()
+        everybody.wait()
+        report(ready=True)
+        sys.stdin.readline()
+        go_on.set()
+        for worker in workers:
+            worker.join()
+        report(fates=sorted(fates.values()))
+
+
+if __name__ == "__main__":
+    main()

@@ -50,54 +50,62 @@ class Redeeming:
         return own.execute(question, (coupon,)).fetchone() is not None
 
 
-def main() -> None:
-    """Redeem all coupons at once; say when all are where they stop, and what became of each."""
-    given = plan()
-    redeeming = Redeeming(given["url"], given["table"], given["how"])
-    everybody = threading.Barrier(given["coupons"] + 1)
-    go_on = threading.Event()
-    fates: dict[int, str] = {}
+class Holder:
+    """Redeems all coupons at once, and stops with all of them at one point of the way."""
 
-    def work(client: Client, coupon: int) -> None:
-        while coupon not in fates:  # on a busy machine a lease may be lost on the way there
-            try_once(client, coupon)
+    def __init__(self, given: dict[str, Any]) -> None:
+        self._redeeming = Redeeming(given["url"], given["table"], given["how"])
+        self._stage: Stage = given["stage"]
+        self._ttl: float = given["ttl"]
+        self._coupons: int = given["coupons"]
+        self._everybody = threading.Barrier(self._coupons + 1)
+        self._go_on = threading.Event()
+        self.fates: dict[int, str] = {}
 
-    def try_once(client: Client, coupon: int) -> None:
+    def run(self, client: Client) -> None:
+        """Say when all have stopped, go on when told to."""
+        workers = [
+            threading.Thread(target=self._work, args=(client, coupon))
+            for coupon in range(self._coupons)
+        ]
+        for worker in workers:
+            worker.start()
+        self._everybody.wait()
+        report(ready=True)
+        sys.stdin.readline()
+        self._go_on.set()
+        for worker in workers:
+            worker.join()
+
+    def _work(self, client: Client, coupon: int) -> None:
+        while coupon not in self.fates:  # on a busy machine a lease may be lost on the way there
+            self._try(client, coupon)
+
+    def _try(self, client: Client, coupon: int) -> None:
         stopped = False
 
         def at(stage: Stage) -> None:
             nonlocal stopped
-            if stage == given["stage"]:
+            if stage == self._stage:
                 stopped = True
-                everybody.wait()
-                go_on.wait()
+                self._everybody.wait()
+                self._go_on.wait()
                 if coupon % 2:  # as if its clock had stood still, too: now only the database knows
                     lease._state.loss, lease._state.deadline = "", clock.now() + 60
 
-        with client.lock(f"coupon {coupon}", ttl=given["ttl"], on_loss="flag") as lease:
+        with client.lock(f"coupon {coupon}", ttl=self._ttl, on_loss="flag") as lease:
             try:
-                done = redeeming.redeem(coupon, lease, at)
+                done = self._redeeming.redeem(coupon, lease, at)
             except LockLost:
                 if stopped:
-                    fates[coupon] = "lost"
+                    self.fates[coupon] = "lost"
             else:
-                fates[coupon] = "redeemed" if done else "was redeemed"
-
-    with Client(given["client"], prefix=given["prefix"]) as client:
-        workers = [
-            threading.Thread(target=work, args=(client, coupon))
-            for coupon in range(given["coupons"])
-        ]
-        for worker in workers:
-            worker.start()
-        everybody.wait()
-        report(ready=True)
-        sys.stdin.readline()
-        go_on.set()
-        for worker in workers:
-            worker.join()
-        report(fates=sorted(fates.values()))
+                self.fates[coupon] = "redeemed" if done else "was redeemed"
 
 
 if __name__ == "__main__":
-    main()
+    wanted = plan()
+    holder = Holder(wanted)
+    with Client(wanted["client"], prefix=wanted["prefix"]) as opened:
+        holder.run(opened)
+    report(fates=sorted(holder.fates.values()))

@@ -9,6 +9,10 @@ import pytest
 from holdfast import Client
 from tests.servers.shared_postgres import shared_postgres
 
+BORN_LONG_AGO = (
+    "CREATE OR REPLACE FUNCTION holdfast.born_on() RETURNS bigint LANGUAGE sql IMMUTABLE RETURN 0"
+)
+
 
 @dataclass(frozen=True)
 class Ledger:
@@ -56,3 +60,9 @@ def rival(prefix: str) -> Iterator[Client]:
     """Give another client with the same names."""
     with Client(shared_postgres().url(quarantine=0), prefix=prefix) as one:
         yield one
+
+
+@pytest.fixture
+def aged(client: Client) -> None:  # noqa: ARG001 - it has made the tables
+    """Adopted settings have the usual quarantine: let the server be old enough for it."""
+    shared_postgres().ask(BORN_LONG_AGO)

@@ -18,12 +18,17 @@ from tests.servers.shared_postgres import shared_postgres
 
 @pytest.fixture(autouse=True)
 def project() -> Iterator[None]:
-    """Be a Django project; there can be one in a process, so it stays."""
+    """Be a Django project."""
+    be_a_project()
+    yield
+    connections.close_all()
+
+
+def be_a_project() -> None:
+    """Have settings; a process can have only one project, so it stays."""
     if not settings.configured:
         settings.configure(DATABASES=_databases(), LOGGING_CONFIG=None, USE_TZ=True)
         django.setup()
-    yield
-    connections.close_all()
 
 
 def _databases() -> dict[str, dict[str, Any]]:
@@ -42,15 +47,7 @@ def _databases() -> dict[str, dict[str, Any]]:
     }
 
 
-@pytest.fixture
-def installed(client: Client) -> None:
-    """Adopted settings have the usual quarantine: let the tables be there, and be old enough."""
-    client.locks()
-    born_long_ago = "RETURNS bigint LANGUAGE sql IMMUTABLE RETURN 0"
-    shared_postgres().ask(f"CREATE OR REPLACE FUNCTION holdfast.born_on() {born_long_ago}")
-
-
-@pytest.mark.usefixtures("installed")
+@pytest.mark.usefixtures("aged")
 def test_an_alias_of_databases(prefix: str) -> None:
     """Its settings are read; Django's own connection is not even opened."""
     with Client(connections["default"], prefix=prefix) as client, client.lock("x") as lease:

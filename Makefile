@@ -60,7 +60,7 @@ test-debian-postgres: $(INSTALLED) ## run the PostgreSQL tests again, on Debian'
 	fi; \
 	if [ -n "$$why" ]; then echo "test-debian-postgres is skipped: $$why"; exit 0; fi; \
 	HOLDFAST_TEST_POSTGRES_SERVER=debian $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m 'not serial and not soak' \
-		$(wildcard tests/conformance tests/servers tests/backends/postgres) -k postgres
+		$(wildcard tests/conformance tests/servers tests/backends/postgres tests/postgres) -k postgres
 
 check: format-check lint types contracts test ## everything CI asks for
 

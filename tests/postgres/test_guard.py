@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 
 import psycopg
@@ -68,6 +69,20 @@ async def test_a_lease_that_ends_in_the_middle(kind: Kind, client: Client, rival
         await own.rollback()
     with rival.lock("x", wait=5) as taken:
         assert taken.token > lease.token
+
+
+async def test_who_waits_for_it(client: Client, rival: Client) -> None:
+    """Nobody is told of a commit; the keeper's next look finds the name free."""
+    lease = client.lock("x").acquire()
+    with ThreadPoolExecutor(1) as pool:
+        async with opened("psycopg") as own:
+            guard(own.given, lease)
+            waiting = pool.submit(rival.with_lock, "x", time.monotonic, wait=20)
+            eventually(lambda: client.show("x").waiters == 1, 10, "the rival in line")
+            lease.release()
+            committed_at = time.monotonic()
+            await own.commit()
+        assert committed_at < waiting.result(10) < committed_at + 5
 
 
 async def test_a_lease_that_its_own_clock_has_given_up(client: Client, ledger: Ledger) -> None:

@@ -25,6 +25,12 @@ async def _held(client: Client) -> AsyncIterator[Lease]:
         yield lease
 
 
+def _sleepwalk(lease: Lease) -> None:
+    """Let a lease believe that it is held, as if it had slept through all, and its clock too."""
+    lease._state.loss, lease._state.deadline = "", clock.now() + 60
+    assert lease.held
+
+
 every_kind = pytest.mark.parametrize("kind", OPENERS)
 
 
@@ -94,6 +100,27 @@ async def test_a_lease_that_its_own_clock_has_given_up(client: Client, ledger: L
             guard(own.given, lease)
         await own.commit()
     assert ledger.rows() == 0
+
+
+async def test_a_lease_that_has_ended_and_nobody_has_taken(client: Client, prefix: str) -> None:
+    """Also if the holder's own clock had stood still: the database's goes on."""
+    over = "SELECT ends_at <= holdfast.clock() FROM holdfast.seats WHERE prefix = %s"
+    with client.lock("x", ttl=0.1, renew=False, on_loss="flag") as lease:
+        eventually(lambda: shared_postgres().ask(over, prefix) == [(True,)], 5, "its end")
+        _sleepwalk(lease)
+        async with opened("psycopg") as own:
+            with pytest.raises(LockLost, match="in the database"):
+                guard(own.given, lease)
+
+
+async def test_a_lease_that_is_asked_to_end(client: Client, rival: Client) -> None:
+    """Broken, though not by force: the holder is to stop, so it does not commit any more."""
+    async with opened("psycopg") as own, _held(client) as lease:
+        rival.break_lock("x", token=lease.token)
+        eventually(lambda: lease.lost, 5, "the word to come")
+        _sleepwalk(lease)
+        with pytest.raises(LockLost, match="in the database"):
+            guard(own.given, lease)
 
 
 async def test_a_lease_that_was_given_back(client: Client) -> None:
@@ -201,9 +228,7 @@ async def test_an_old_snapshot_does_not_let_a_lost_lease_pass(
         rival.break_lock("x", token=lease.token, force=True)
         with rival.lock("x", wait=0) as taken:
             eventually(lambda: lease.lost, 5, "the loss to be told")
-            # As if it had slept through all that, and its clock too.
-            lease._state.loss, lease._state.deadline = "", clock.now() + 60
-            assert lease.held
+            _sleepwalk(lease)
             with pytest.raises(psycopg.errors.SerializationFailure):
                 guard(own, lease)
             taken.check()

@@ -1,5 +1,6 @@
 """A transaction that relies on a lease: it commits while the lease is held, and never after."""
 
+import threading
 import time
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
@@ -26,7 +27,10 @@ async def _held(client: Client) -> AsyncIterator[Lease]:
 
 
 def _sleepwalk(lease: Lease) -> None:
-    """Let a lease believe that it is held, as if it had slept through all, and its clock too."""
+    """Let a lost lease believe that it is held, as if it had slept through all, its clock too."""
+    told = threading.Event()
+    lease.on_lost(told.set)  # the last that the keeper does about it
+    assert told.wait(10)
     lease._state.loss, lease._state.deadline = "", clock.now() + 60
     assert lease.held
 
@@ -117,7 +121,6 @@ async def test_a_lease_that_is_asked_to_end(client: Client, rival: Client) -> No
     """Broken, though not by force: the holder is to stop, so it does not commit any more."""
     async with opened("psycopg") as own, _held(client) as lease:
         rival.break_lock("x", token=lease.token)
-        eventually(lambda: lease.lost, 5, "the word to come")
         _sleepwalk(lease)
         with pytest.raises(LockLost, match="in the database"):
             guard(own.given, lease)
@@ -227,7 +230,6 @@ async def test_an_old_snapshot_does_not_let_a_lost_lease_pass(
         own.execute("SELECT 1 FROM pg_class LIMIT 1")
         rival.break_lock("x", token=lease.token, force=True)
         with rival.lock("x", wait=0) as taken:
-            eventually(lambda: lease.lost, 5, "the loss to be told")
             _sleepwalk(lease)
             with pytest.raises(psycopg.errors.SerializationFailure):
                 guard(own, lease)

@@ -51,6 +51,14 @@ def test_autocommit_in_psycopg(helper: Callable[[Any], Any]) -> None:
             helper(own)
 
 
+def test_pipeline_mode(helper: Callable[[Any], Any]) -> None:
+    """There a refusal would come later than the call, so it is refused at once."""
+    with psycopg.connect(shared_postgres().url()) as own:
+        with own.pipeline(), pytest.raises(Misuse, match="pipeline"):
+            helper(own)
+        helper(own)
+
+
 async def test_autocommit_in_async_psycopg(helper: Callable[[Any], Any]) -> None:
     """The same, once it is awaited."""
     url = shared_postgres().url()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import psycopg
-from psycopg.pq import TransactionStatus
+from psycopg.pq import PipelineStatus, TransactionStatus
 from psycopg.rows import tuple_row
 
 from holdfast.errors import Misuse
@@ -34,8 +34,7 @@ class PsycopgTalk:
 
     async def begin(self) -> None:
         """See that there is a transaction, or will be with the first statement."""
-        if _alone(self._connection):
-            raise outside(REMEDY)
+        _check(self._connection, REMEDY)
 
     async def ask(self, statement: str, *values: object) -> Row | None:
         """Carry out a statement; give its first row."""
@@ -54,8 +53,7 @@ class AsyncPsycopgTalk:
 
     async def begin(self) -> None:
         """See that there is a transaction, or will be with the first statement."""
-        if _alone(self._connection):
-            raise outside(f"{REMEDY}, with `async with`")
+        _check(self._connection, f"{REMEDY}, with `async with`")
 
     async def ask(self, statement: str, *values: object) -> Row | None:
         """Carry out a statement; give its first row."""
@@ -64,9 +62,12 @@ class AsyncPsycopgTalk:
             return await cursor.fetchone() if cursor.description else None
 
 
-def _alone(connection: psycopg.Connection[Any] | psycopg.AsyncConnection[Any]) -> bool:
-    idle = connection.info.transaction_status == TransactionStatus.IDLE
-    return connection.autocommit and idle
+def _check(connection: psycopg.Connection[Any] | psycopg.AsyncConnection[Any], remedy: str) -> None:
+    info = connection.info
+    if info.pipeline_status != PipelineStatus.OFF:  # a refusal would come later than the call
+        raise Misuse("this connection is in pipeline mode: call this before or after the pipeline")
+    if connection.autocommit and info.transaction_status == TransactionStatus.IDLE:
+        raise outside(remedy)
 
 
 def _marked(statement: str, values: tuple[object, ...]) -> bytes:

@@ -2,40 +2,28 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Self
+from typing import Any
 
 import psycopg
 
 from holdfast.testing.proxy.proxy import Proxy
 from holdfast.testing.verify.torments import LONG, ON_THE_NETWORK, SHORT, Scene, Torment
 from holdfast.testing.workload.crew import Fault
-from tests.faults.ground import QUARANTINE, Ground, quiet
+from tests.faults.ground import QUARANTINE, OneServer, quiet
 from tests.servers.postgres import PostgresServer
 
 THROW_OUT = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()"
 
 
-class PostgresGround(Ground):
+class PostgresGround(OneServer):
     """One server: everything but its clock can be turned."""
 
     name = "postgres"
 
     def __init__(self) -> None:
-        super().__init__()
         self._server = PostgresServer()
-        self.proxy: Proxy = Proxy(self._server.address)
+        super().__init__(self._server, Proxy(self._server.address))
         self.left_out.append("the clock of PostgreSQL is not set here")
-
-    def start(self) -> Self:
-        """Start the server, and what stands before it."""
-        self._server.start()
-        self.proxy.start()
-        return self
-
-    def close(self) -> None:
-        """End both."""
-        self.proxy.close()
-        self._server.close()
 
     def url(self) -> str:
         """Give the URL of the proxy."""

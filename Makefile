@@ -49,6 +49,7 @@ test-debian: $(INSTALLED) ## run the Redis tests again, on Debian's Redis
 # Debian's PostgreSQL is older too. Its package would start a service; the program alone is enough, and so is PgBouncer's.
 DEBIAN_POSTGRES := $(wildcard /usr/lib/postgresql/*/bin/postgres)
 INSTALL_POSTGRES := DEBIAN_FRONTEND=noninteractive apt-get install --quiet=2 --yes --no-install-recommends postgresql pgbouncer
+POSTGRES_TESTS ?= $(wildcard tests/conformance tests/servers tests/backends/postgres tests/postgres)
 
 test-debian-postgres: $(INSTALLED) ## run the PostgreSQL tests again, on Debian's PostgreSQL and behind its PgBouncer
 	@why=''; \
@@ -60,7 +61,7 @@ test-debian-postgres: $(INSTALLED) ## run the PostgreSQL tests again, on Debian'
 	fi; \
 	if [ -n "$$why" ]; then echo "test-debian-postgres is skipped: $$why"; exit 0; fi; \
 	HOLDFAST_TEST_POSTGRES_SERVER=debian $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m 'not serial and not soak' \
-		$(wildcard tests/conformance tests/servers tests/backends/postgres) -k postgres
+		$(POSTGRES_TESTS) -k postgres
 
 check: format-check lint types contracts test ## everything CI asks for
 

@@ -20,7 +20,7 @@ pytest_plugins = ["pytester"]  # only here: a conftest further down may not name
 
 SETTINGS = ("HOLDFAST_URL", "POSTGRES_URL", "REDIS_URL", "XDG_STATE_HOME")
 WITH_REDIS = ["README.md", "docs/redis.md", "docs/migrating-redis.md"]
-WITH_POSTGRES = ["docs/postgres.md"]
+WITH_POSTGRES = ["docs/migrations.md", "docs/postgres.md"]
 
 
 def _enter(page: dict[str, Any]) -> None:

@@ -1,5 +1,6 @@
 """Describe the public API as text: every name of `holdfast.__all__`, its members and signatures.
 
+The functions of `holdfast.postgres` follow.
 `tests/test_architecture.py` compares the description with `tests/api_snapshot.txt`, so that a
 change of the API shows in the diff. Run `python -m tests.snapshot` to write the file anew.
 """
@@ -11,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import holdfast
+import holdfast.postgres
 
 SNAPSHOT = Path(__file__).with_name("api_snapshot.txt")
 
@@ -60,6 +62,10 @@ def signature_of(member: object) -> inspect.Signature | None:
 def describe() -> str:
     """Write out the public API, one line a name or member."""
     lines = [line for name in sorted(holdfast.__all__) for line in _describe_name(name)]
+    lines += [
+        f"holdfast.postgres: {_describe_member(name, getattr(holdfast.postgres, name), object)}"
+        for name in holdfast.postgres.__all__
+    ]
     # A default that is an object of its own shows its address, which differs in every process.
     return re.sub(r" at 0x[0-9a-f]+", "", "\n".join(lines) + "\n")
 

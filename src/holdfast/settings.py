@@ -84,7 +84,7 @@ def _is_client(thing: object) -> bool:
 
 
 _REDIS = ("redis", "valkey")
-_POSTGRES = ("psycopg", "psycopg_pool", "sqlalchemy")
+_POSTGRES = ("django", "psycopg", "psycopg_pool", "sqlalchemy")
 
 
 def _homes(thing: object) -> set[str]:
@@ -110,6 +110,10 @@ def _database(thing: object) -> str:
     url = getattr(getattr(thing, "sync_engine", thing), "url", None)
     if url is not None:
         return f"{url.host or ''}{f':{url.port}' if url.port else ''}/{url.database or ''}"
+    told = getattr(thing, "settings_dict", None)
+    if told is not None:  # a connection of Django
+        place = f"{told['HOST']}:{told['PORT']}" if told["PORT"] else f"{told['HOST']}"
+        return f"{place}/{told['NAME']}"
     info = getattr(thing, "info", None)
     return f"{info.host}:{info.port}/{info.dbname}" if info is not None else ""
 

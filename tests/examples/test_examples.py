@@ -6,14 +6,19 @@ from pathlib import Path
 
 import pytest
 
+from holdfast import Client
+from tests.postgres.conftest import BORN_LONG_AGO
+from tests.servers.shared_postgres import shared_postgres
+
 ROOT = Path(__file__).parents[2]
 
 
-def run(name: str, *args: str) -> list[str]:
-    """Run an example to its end; give what it printed."""
+def run(name: str, *args: str, logs: str = "") -> list[str]:
+    """Run an example to its end; give what it printed. What it logs is nothing, or has ``logs``."""
     command = [sys.executable, "-W", "error", "-m", f"examples.{name}", *args]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
+    quiet = logs in done.stderr and "Traceback" not in done.stderr if logs else not done.stderr
+    assert (done.returncode, quiet) == (0, True), done.stderr
     return done.stdout.splitlines()
 
 
@@ -30,6 +35,21 @@ def test_coupon(url: str) -> None:
     assert run("coupon", url) == [
         "400 clicks for 200 orders, 200 different answers",
         "100 of 100 coupons redeemed, 0 left",
+    ]
+
+
+@pytest.mark.timeout(60)  # real processes, on a machine that is busy
+def test_redemption() -> None:
+    """A holder that sleeps through the end of its lease redeems nothing when it wakes up."""
+    url = shared_postgres().url()
+    with Client(f"{url}?quarantine=0") as first:
+        first.locks()
+    shared_postgres().ask(BORN_LONG_AGO)
+    assert run("redemption", url, logs="lost coupon:SPRING") == [
+        "first: it is good, about to redeem it",
+        "second: redeemed",
+        "first: the lease was lost, nothing was committed",
+        "redeemed by and how often: ('second', 1)",
     ]
 
 

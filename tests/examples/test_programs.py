@@ -20,7 +20,7 @@ SAYS = {
 def test_every_program_is_run() -> None:
     """A program that is added is tested, here or in ``test_examples``."""
     found = {path.stem for path in (ROOT / "examples").glob("*.py")} - {"__init__"}
-    elsewhere = {"coupon", "webhook", "daily_report", "api_quota"}
+    elsewhere = {"coupon", "webhook", "daily_report", "api_quota", "redemption"}
     assert found == set(SAYS) | elsewhere
 
 

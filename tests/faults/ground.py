@@ -8,7 +8,7 @@ everywhere and comes from ``holdfast.testing.verify``.
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import ClassVar, Protocol, Self
 
 from holdfast.testing.proxy.proxy import Proxy
 from holdfast.testing.scope import Scoped
@@ -58,6 +58,40 @@ class Ground(Scoped):
     def undisturbed(self) -> tuple[Torment, ...]:
         """List those of them that cannot be done while a worker is paused."""
         return ()
+
+
+class Server(Protocol):
+    """What can be started and closed."""
+
+    def start(self) -> object:
+        """Start it, and wait until it answers."""
+        ...
+
+    def close(self) -> None:
+        """End it and leave nothing behind."""
+        ...
+
+
+class OneServer(Ground):
+    """A ground on one server, behind a proxy."""
+
+    proxy: Proxy
+
+    def __init__(self, server: Server, proxy: Proxy) -> None:
+        super().__init__()
+        self._behind = server
+        self.proxy = proxy
+
+    def start(self) -> Self:
+        """Start the server, and what stands before it."""
+        self._behind.start()
+        self.proxy.start()
+        return self
+
+    def close(self) -> None:
+        """End both."""
+        self.proxy.close()
+        self._behind.close()
 
 
 def quiet() -> None:

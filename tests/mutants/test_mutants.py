@@ -46,7 +46,8 @@ def test_there_are_enough_of_them() -> None:
     """In every room that decides or acts, many of them the simulator's; each has its own name."""
     assert len(MUTANTS) >= 30
     assert sum(mutant.caught_by is SIMULATOR for mutant in MUTANTS) >= 15
-    assert {mutant.room for mutant in MUTANTS} == {"rules", "flows", "runtimes", "backends"}
+    rooms = {"rules", "flows", "runtimes", "backends", "postgres"}
+    assert {mutant.room for mutant in MUTANTS} == rooms
     assert len(BY_NAME) == len(MUTANTS)
 
 

@@ -11,6 +11,6 @@ def migrate(url: object = None) -> str:
     return registry.migrate(address(url))
 
 
-def migration_script(url: object = None) -> str:
-    """Give the statements that ``migrate`` carries out on an empty database."""
-    return registry.migration_script(address(url))
+def migration_script(url: object = None, since: int = 0) -> str:
+    """Give what ``migrate`` carries out where the tables are of version ``since``; 0 is none."""
+    return registry.migration_script(address(url), since)

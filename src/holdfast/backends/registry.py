@@ -41,14 +41,14 @@ def migrate(address: Address) -> str:
     return cast("str", module.migrate(address))
 
 
-def migration_script(address: Address) -> str:
+def migration_script(address: Address, since: int) -> str:
     """Give the statements that make the tables of a backend, for whoever carries them out."""
     module = _module(address)
     if not hasattr(module, "script"):
         raise Unsupported(
             f"{address.shown}: only postgresql:// has tables that can be made by hand"
         )
-    return cast("str", module.script(address))
+    return cast("str", module.script(address, since))
 
 
 def _module(address: Address) -> ModuleType:

@@ -11,6 +11,7 @@ import psycopg
 import pytest
 
 from holdfast import BackendUnavailable, Client, Misuse
+from holdfast.backends.postgres.schema import VERSION
 from tests.servers.postgres import PostgresServer
 from tests.servers.shared_postgres import SharedPostgres, shared_postgres
 
@@ -61,7 +62,7 @@ def test_twenty_that_start_at_once(schema: str) -> None:
     with ThreadPoolExecutor(20) as pool:
         tokens = list(pool.map(start, range(20)))
     assert len(set(tokens)) == 20
-    assert _marks(shared_postgres(), schema)[0][0] == 1
+    assert _marks(shared_postgres(), schema)[0][0] == VERSION
 
 
 def test_a_worker_needs_no_right_to_make_anything(schema: str, worker: str) -> None:
@@ -134,7 +135,7 @@ def test_a_newer_schema_is_refused_unless_it_serves_us(schema: str) -> None:
     url = shared_postgres().url(quarantine=0, schema=schema)
     with Client(url) as client:
         client.locks()
-    newer = "RETURNS integer LANGUAGE sql IMMUTABLE RETURN 2"
+    newer = f"RETURNS integer LANGUAGE sql IMMUTABLE RETURN {VERSION + 1}"
     shared_postgres().ask(f"CREATE OR REPLACE FUNCTION {schema}.version() {newer}")
     with Client(url) as client, client.lock("x") as lease:
         assert lease.held

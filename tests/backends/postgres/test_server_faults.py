@@ -109,11 +109,11 @@ async def test_a_server_that_becomes_read_only(mode: Mode) -> None:
                 try:
                     await alice.release(await alice.acquire("x", wait=0))
                 except BackendUnavailable as error:
-                    seen.append(error)
+                    if "read-only" in error.message:  # on a busy machine it may be slow as well
+                        seen.append(error)
                 return bool(seen)
 
-            await eventually_async(refused, 5.0, "to be refused")
-            assert "read-only" in seen[0].message
+            await eventually_async(refused, 10.0, "to be refused in these words")
             assert seen[0].outcome == "none"
             server.ask("ALTER SYSTEM RESET ALL")
             server.ask("SELECT pg_reload_conf()")

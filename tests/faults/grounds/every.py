@@ -5,12 +5,14 @@ from collections.abc import Callable
 from tests.faults.ground import Ground
 from tests.faults.grounds.cluster import ClusterGround
 from tests.faults.grounds.cluster_replicas import ClusterReplicasGround
+from tests.faults.grounds.postgres import PostgresGround
 from tests.faults.grounds.redis import RedisGround
 from tests.faults.grounds.sentinel import SentinelGround
 from tests.faults.grounds.sqlite import SqliteGround
 
 _EVERY: tuple[type[Ground], ...] = (
     SqliteGround,
+    PostgresGround,
     RedisGround,
     SentinelGround,
     ClusterGround,

@@ -3,46 +3,38 @@
 import tempfile
 import time
 from pathlib import Path
-from typing import Self
 
 from holdfast.testing.proxy.proxy import Proxy
 from holdfast.testing.verify.torments import ON_THE_NETWORK, Scene, Torment
 from holdfast.testing.watching import eventually
 from tests.faults.clock import WallClock
-from tests.faults.ground import QUARANTINE, SLOW_TTL, Ground, quiet
+from tests.faults.ground import QUARANTINE, SLOW_TTL, OneServer, quiet
 from tests.faults.redis_faults import RedisFaults
 from tests.servers.binaries import chosen
 from tests.servers.redis import RedisServer
 
 
-class RedisGround(Ground):
+class RedisGround(OneServer):
     """One server: everything can be done to it."""
 
     name = "redis"
 
     def __init__(self, quarantine: str = QUARANTINE) -> None:
-        super().__init__()
         self._quarantine = quarantine
         self._folder = tempfile.TemporaryDirectory(prefix="holdfast-clock-")
         self._clock: WallClock | None = None
-        if why_not := WallClock.why_not(chosen()):
-            self.left_out.append(why_not)
-        else:
+        why_not = WallClock.why_not(chosen())
+        if not why_not:
             self._clock = WallClock(Path(self._folder.name) / "clock")
         environment = self._clock.environment if self._clock else None
         self._server = RedisServer(durable=True, environment=environment)
-        self.proxy: Proxy = Proxy(self._server.address)
-
-    def start(self) -> Self:
-        """Start the server, and what stands before it."""
-        self._server.start()
-        self.proxy.start()
-        return self
+        super().__init__(self._server, Proxy(self._server.address))
+        if why_not:
+            self.left_out.append(why_not)
 
     def close(self) -> None:
-        """End both."""
-        self.proxy.close()
-        self._server.close()
+        """End both, and remove the clock."""
+        super().close()
         self._folder.cleanup()
 
     def url(self) -> str:

@@ -1,4 +1,4 @@
-"""Take what people have: a psycopg connection or pool, or an engine of SQLAlchemy.
+"""Take what people have: a psycopg connection or pool, an engine of SQLAlchemy, Django's settings.
 
 Only its settings are read; holdfast opens connections of its own and never touches theirs. So it
 does not matter whether the thing is sync or async, or in the middle of a transaction.
@@ -25,6 +25,8 @@ def adopted(thing: Any, shown: str) -> Target:
 def _login(thing: Any) -> Login:
     if hasattr(thing, "sync_engine"):  # an AsyncEngine of SQLAlchemy
         thing = thing.sync_engine
+    if hasattr(thing, "get_connection_params"):  # one of django.db.connections
+        return _of_django(thing)
     if hasattr(thing, "dialect"):
         return _of_engine(thing)
     if hasattr(thing, "conninfo"):  # a pool
@@ -35,8 +37,8 @@ def _login(thing: Any) -> Login:
             told["password"] = thing.info.password
         return lambda: told
     raise Misuse(
-        "give a psycopg connection or pool, or an Engine of SQLAlchemy, not a"
-        f" {type(thing).__name__}"
+        "give a psycopg connection or pool, an Engine of SQLAlchemy, or one of Django's"
+        f" connections, not a {type(thing).__name__}"
     )
 
 
@@ -59,6 +61,13 @@ def _of_engine(engine: Any) -> Login:
         "dbname": url.database,
         **_plain(url.query),
     }
+    return lambda: _texts(told)
+
+
+def _of_django(connection: Any) -> Login:
+    if connection.vendor != "postgresql":
+        raise Misuse(f"this connection of Django's is for {connection.vendor}: give holdfast a URL")
+    told = _plain(connection.get_connection_params())
     return lambda: _texts(told)
 
 

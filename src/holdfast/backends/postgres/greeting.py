@@ -50,7 +50,10 @@ def _greet(link: Link, target: Target, survey: Survey, deadline: float) -> int:
     if len(about) == 8:  # noqa: PLR2004 - without the marks of the schema
         install(link, target, deadline)
         (about,) = link.query(_ABOUT + marks, deadline)
-    return _understood(target, *map(int, about[8:]))
+    version, serves, birth = map(int, about[8:])
+    if schema.NEEDS <= version < schema.VERSION:
+        version = _brought_up(link, target, survey, version, deadline)
+    return _understood(target, version, serves, birth)
 
 
 def _look_at_server(
@@ -79,24 +82,50 @@ def _understood(target: Target, version: int, serves: int, birth: int) -> int:
     """See that the schema and this program understand each other; give the birth mark."""
     if serves > schema.VERSION:
         raise faults.newer_schema(target.shown, target.schema, version, serves, schema.VERSION)
-    if version < schema.VERSION:
+    if version < schema.NEEDS:
         raise faults.older_schema(target.shown, target.schema, version, schema.VERSION)
     return birth
 
 
+def _brought_up(link: Link, target: Target, survey: Survey, version: int, deadline: float) -> int:
+    """Bring an older schema up to date where we may; without that, leases work all the same."""
+    if not target.install or survey.stays_older:
+        return version
+    try:
+        install(link, target, deadline)
+    except BackendUnavailable as error:
+        if error.transient:
+            raise
+        link.query("ROLLBACK", deadline)
+        survey.stay_older(version)  # so that it is not tried on every connection
+        return version
+    return schema.VERSION
+
+
 def install(link: Link, target: Target, deadline: float, *, by_hand: bool = False) -> None:
-    """Make the tables and functions in one transaction, unless somebody else was quicker."""
+    """Make what the schema lacks in one transaction, unless somebody else was quicker."""
     if not target.install and not by_hand:
         raise faults.no_schema(target.shown, target.schema, "install=never")
+    version = 0
     try:
         link.query("BEGIN", deadline)
         link.query(f"SELECT pg_advisory_xact_lock({schema.INSTALLING})", deadline)
-        function = f"{target.schema}.version()"
-        ((there,),) = link.query(f"SELECT to_regprocedure('{function}') IS NOT NULL", deadline)
-        if there != "t":
-            link.query(schema.statements(target.schema), deadline)
+        version = _version(link, target.schema, deadline)
+        if version < schema.VERSION:
+            link.query(schema.statements(target.schema, version), deadline)
         link.query("COMMIT", deadline)
     except BackendUnavailable as error:
         if error.transient:
             raise
+        if version:
+            older = faults.older_schema(target.shown, target.schema, version, schema.VERSION)
+            raise older from error
         raise faults.no_schema(target.shown, target.schema, error.message) from error
+
+
+def _version(link: Link, name: str, deadline: float) -> int:
+    """Give the version of the schema, 0 if there is none; in a transaction, so without an error."""
+    there = f"SELECT to_regprocedure('{name}.version()') IS NOT NULL"
+    if link.query(there, deadline) != [["t"]]:
+        return 0
+    return int(link.query(f"SELECT {name}.version()", deadline)[0][0])

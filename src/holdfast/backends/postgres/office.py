@@ -28,6 +28,7 @@ class Office:
     def __init__(self, target: Target, prefix: str) -> None:
         self.target = target
         self.shown = target.shown
+        self.prefix = prefix
         self.post = Post(target.schema, prefix, target.quarantine)
         self.survey = Survey(target.shown, push=target.wakeup != "tick")
         self.generation = 0  # connections of an earlier one lead to a server that is none any more

@@ -15,6 +15,11 @@ POOLED = (
     " look once a second"
 )
 
+OLDER = (
+    "its schema is of version {version}: leases work, and for all of holdfast.postgres somebody who"
+    " may change it runs `holdfast migrate`"
+)
+
 
 class Survey:
     """What is known so far; until the first connection only what is true everywhere."""
@@ -23,6 +28,7 @@ class Survey:
         self._shown = shown
         self.push = push
         self.done = False
+        self.stays_older = False
         self._survives: tuple[str, ...] = ()
         self._notes: tuple[str, ...] = ("the server has not been looked at yet",)
 
@@ -63,6 +69,11 @@ class Survey:
             notes.append(POOLED)
         self._survives, self._notes = tuple(survives), tuple(notes)
         self._warn(tuple(lacks))
+
+    def stay_older(self, version: int) -> None:
+        """Note that the schema is an older one, which this user may not change."""
+        self.stays_older = True
+        self._notes = (*self._notes, OLDER.format(version=version))
 
     def _warn(self, lacks: tuple[str, ...]) -> None:
         if not lacks or (self._shown, *lacks) in _said:

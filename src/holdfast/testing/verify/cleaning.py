@@ -76,9 +76,25 @@ def _redis(address: Address, prefix: str, names: Sequence[str]) -> str:
     return ""
 
 
+def _postgres(address: Address, prefix: str, _names: Sequence[str]) -> str:
+    from holdfast.backends.postgres.link import open_link
+    from holdfast.backends.postgres.target import target_of
+
+    target, deadline = target_of(address), clock.now() + WITHIN
+    link = open_link(target, "holdfast verify", deadline)
+    quoted = prefix.replace("'", "''")
+    try:
+        for table in ("seats", "waiters", "records", "buckets"):
+            link.query(f"DELETE FROM {target.schema}.{table} WHERE prefix = '{quoted}'", deadline)  # noqa: S608 - a prefix of our own, quoted
+    finally:
+        link.close()
+    return ""
+
+
 _CLEANERS: dict[str, Callable[[Address, str, Sequence[str]], str]] = {
     "memory": _nothing,
     "sqlite": _sqlite,
+    **dict.fromkeys(("postgresql", "postgres"), _postgres),
     **dict.fromkeys(
         ("redis", "rediss", "redis+unix", "valkey", "redis+sentinel", "redis+cluster"), _redis
     ),

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from holdfast.settings import Address
 from holdfast.testing.proxy.proxy import Proxy
 
-PLAIN_TCP = {"redis": 6379, "valkey": 6379}
+PLAIN_TCP = {"redis": 6379, "valkey": 6379, "postgresql": 5432, "postgres": 5432}
 """Schemes of one server over plain TCP, and the port that is meant where none is named."""
 
 _REASONS = {
@@ -25,6 +25,10 @@ _REASONS = {
     "redis+sentinel": "the sentinels name the server, so no proxy can stand in its place",
     "redis+cluster": "the cluster names its nodes, so no proxy can stand in their place",
 }
+
+
+_BY_OPTION = {"host", "hostaddr", "port", "service", "servicefile"}
+"""Options of libpq's that name the server beside the URL."""
 
 
 class Road:
@@ -60,6 +64,12 @@ class Road:
 def _why_not(address: Address) -> str:
     if address.scheme not in PLAIN_TCP:
         return _REASONS.get(address.scheme, f"verify knows no proxy for {address.scheme}://")
-    if address.options.get("tls") == "on":
+    options = address.options
+    if options.get("tls") == "on" or options.get("sslmode") == "verify-full":
         return _REASONS["rediss"]
+    parts = urlsplit(address.url)
+    if PLAIN_TCP[address.scheme] == PLAIN_TCP["postgresql"] and (
+        not parts.hostname or "," in parts.netloc or not _BY_OPTION.isdisjoint(options)
+    ):
+        return "the URL does not name one host, so no proxy can stand in its place"
     return ""

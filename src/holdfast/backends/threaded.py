@@ -127,9 +127,7 @@ class ThreadedWire:
         answer: Answer = loop.create_future()
         self._jobs.put(_Job(requests, deadline, loop, answer))
         if self._thread is None or not self._thread.is_alive():
-            self._thread = threading.Thread(
-                target=self._work, name=self._thread_name, daemon=True
-            )
+            self._thread = threading.Thread(target=self._work, name=self._thread_name, daemon=True)
             self._thread.start()
         return answer
 

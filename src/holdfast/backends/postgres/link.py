@@ -89,6 +89,11 @@ class Link:
             for row in range(result.ntuples)
         ]
 
+    def is_asked(self) -> bool:
+        """Whether a result is still to be read."""
+        active = self.connection.transaction_status == pq.TransactionStatus.ACTIVE
+        return active or self._last is not None
+
     def has_something(self) -> bool:
         """Whether something came although nobody asked: a notice, or the end."""
         ready: list[Any] = _polled(self.connection.socket, select.POLLIN, 0.0)

@@ -23,11 +23,11 @@ def advisory_database(_process: int) -> str:
     return name
 
 
-def advisory_url(**options: str | int) -> str:
+def advisory_url(query: str = "") -> str:
     """Give the URL of that database."""
-    parts = urlsplit(shared_postgres().url(**options))
+    parts = urlsplit(shared_postgres().url())
     place = f"/{advisory_database(os.getpid())}"
-    return urlunsplit(parts._replace(scheme="postgresql+advisory", path=place))
+    return urlunsplit(parts._replace(scheme="postgresql+advisory", path=place, query=query))
 
 
 def _left(_url: str) -> list[str]:

@@ -49,7 +49,7 @@ class Desk:
         self.deserted = False  # nobody asks any more, only the keeper finishes its chores
 
     def answer(self, request: Request, deadline: float) -> Reply:
-        """Carry out one request, or raise ``BackendUnavailable``."""
+        """Carry out one request, or raise ``BackendUnavailable`` or ``Unsupported``."""
         match request:
             case Claim():
                 return self._claim(request, deadline)

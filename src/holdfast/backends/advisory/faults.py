@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.errors import BackendUnavailable
+from holdfast.errors import BackendUnavailable, Unsupported
 from holdfast.values import printable
 
 BACKEND = "advisory"
@@ -66,8 +66,6 @@ def unforeseen(error: Exception) -> BackendUnavailable:
     )
 
 
-def unsupported(what: str) -> BackendUnavailable:
+def unsupported(what: str) -> Unsupported:
     """Say that this is asked of the wrong backend; what is built on it was refused before."""
-    return BackendUnavailable(
-        f"advisory locks have no {what}; postgresql:// has", backend=BACKEND, transient=False
-    )
+    return Unsupported(f"advisory locks have no {what}; memory, sqlite, redis and postgres can")

@@ -30,6 +30,7 @@ class Hold:
         "session",
         "state",
         "token",
+        "ttl",
     )
 
     def __init__(self, claim: Claim, number: int) -> None:
@@ -37,6 +38,7 @@ class Hold:
         self.number = number
         self.state: State = "idle"
         self.session: Session | None = None
+        self.ttl = claim.want.ttl  # as the server shows it
         self.asked_at = 0.0
         self.token = 0
         self.granted_at = 0.0

@@ -75,6 +75,9 @@ class Renewing:
             for hold, item in living:
                 if not hold.broken and item.token in (0, hold.token):
                     hold.ends_at = max(hold.ends_at, asked_at + item.ttl)
+                    if item.ttl > hold.ttl:
+                        hold.ttl = item.ttl
+                        ledger.ask(session, ledger.script.extend(hold.token, item.ttl), deadline)
 
     def _answered(
         self, request: Renew, outcome: Probed, deadline: float

@@ -18,6 +18,7 @@ _ARGUMENTS = {
     "wait": "$1::bigint, $2::boolean, $3::bigint",
     "unlock": "$1::bigint, $2::boolean, $3::bigint, $4::integer",
     "renew": "$1::integer",
+    "extend": "$1::bigint, $2::integer",
     "cancel": "$1::integer, $2::bigint",
     "mark": "$1::bigint, $2::bigint, $3, $4::boolean",
     "evict": "$1::bigint, $2::bigint, $3::integer",
@@ -60,6 +61,10 @@ class Script:
     def renew(self, idle: float) -> Statement:
         """Let a session live on."""
         return self._say("renew", milliseconds(idle))
+
+    def extend(self, token: int, ttl: float) -> Statement:
+        """Show a longer life."""
+        return self._say("extend", token, milliseconds(ttl))
 
     def cancel(self, pid: int, number: int) -> Statement:
         """Let another session of ours stop waiting."""

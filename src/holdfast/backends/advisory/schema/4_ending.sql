@@ -20,6 +20,14 @@ BEGIN
 END
 $$;
 
+-- Show a longer life than the grant was asked for with.
+CREATE FUNCTION holdfast_advisory.extend(a_token bigint, a_ttl integer) RETURNS json LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE holdfast_advisory.claims c SET ttl = a_ttl WHERE c.pid = pg_backend_pid() AND c.token = a_token;
+    RETURN json_build_array(pg_backend_pid(), 'extended');
+END
+$$;
+
 -- Let another session of this client stop waiting, if it does; then say who has the name.
 CREATE FUNCTION holdfast_advisory.cancel(a_pid integer, a_key bigint) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE

@@ -163,7 +163,7 @@ class Capabilities(NamedTuple):
     ``"eviction"``; it is known once the client has connected. ``records``: it keeps what ``cell``,
     ``once`` and ``singleton`` are made of; ``buckets``: what ``limiter`` is made of.
     ``all_at_once``: several names can be had in one step (in a cluster if they share a slot);
-    otherwise they are taken one by one.
+    otherwise they are taken one by one. ``detached``: a lease can be held without a process.
     """
 
     backend: str
@@ -177,6 +177,7 @@ class Capabilities(NamedTuple):
     records: bool = False
     buckets: bool = False
     all_at_once: bool = False
+    detached: bool = True
 
 
 class Outcome(NamedTuple, Generic[T]):

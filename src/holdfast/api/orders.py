@@ -50,6 +50,11 @@ class Orders:
                 f"{self._capabilities.backend} cannot keep a {kind} soundly; memory, sqlite, redis"
                 " and postgres can"
             )
+        if detached and not self._capabilities.detached:
+            raise Unsupported(
+                f"{self._capabilities.backend} frees a lock when the process that took it ends, so"
+                " nobody can hold one without a process; sqlite, redis and postgres can"
+            )
         span = self._ttl
         if not isinstance(ttl, Unset):
             span = checked_ttl(ttl, renew=renew, capabilities=self._capabilities)

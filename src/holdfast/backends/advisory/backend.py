@@ -41,6 +41,7 @@ class AdvisoryBackend:
         min_ttl=0.5,
         kinds=("lock", "rwlock", "lead"),
         notes=NOTES,
+        detached=False,
     )
 
     def __init__(self, terms: Terms, prefix: str) -> None:

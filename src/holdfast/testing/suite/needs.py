@@ -1,13 +1,13 @@
 """What a behaviour needs of a backend; one that says it has not got it must refuse in words.
 
-A class of tests names its needs as ``needs = ("records",)``. Where ``capabilities`` lacks one the
+A class of tests names its need as ``needs = "records"``. Where ``capabilities`` lacks it the
 tests do not apply, and each first sees that the object they are about is refused when it is built.
 """
 # ruff: noqa: S101 - for tests
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -30,11 +30,10 @@ def has(capabilities: Capabilities, need: str) -> bool:
     return need in capabilities.kinds if need in KINDS else bool(getattr(capabilities, need))
 
 
-def skip_if_refused(client: Any, needs: Iterable[str]) -> None:
+def skip_if_refused(client: Any, need: str) -> None:
     """Skip the test if the client's backend lacks something, once it has refused that in words."""
-    for need in needs:
-        if not has(client.capabilities, need):
-            with pytest.raises(Unsupported, match=r"can$") as refused:
-                BUILT_ON[need](client)
-            assert client.capabilities.backend in str(refused.value)
-            pytest.skip(f"refused when built: {refused.value}")
+    if not has(client.capabilities, need):
+        with pytest.raises(Unsupported, match=r"can$") as refused:
+            BUILT_ON[need](client)
+        assert client.capabilities.backend in str(refused.value)
+        pytest.skip(f"refused when built: {refused.value}")

@@ -79,7 +79,7 @@ class TestSlots:
     """With ``per``: one completed run per slot of the backend's clock."""
 
     pytestmark = pytest.mark.anyio
-    needs = ("records",)
+    needs = "records"
 
     async def test_one_completed_run_per_slot(self, world: World) -> None:
         """A completed run closes its slot for all copies, also for those who waited for it."""

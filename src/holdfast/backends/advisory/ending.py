@@ -77,12 +77,13 @@ class Leaving:
                     with session.turn(min(deadline, clock.now() + ARRIVING)):
                         return holders
                 except BackendUnavailable:  # we may have been quicker than what it was told before
-                    if session.is_over() or clock.now() >= deadline:
+                    if session.is_over():
+                        return holders
+                    if clock.now() >= deadline:
                         raise
         except BackendUnavailable:
-            if not session.is_over():
-                hold.left = session.pid, clock.now()
-                session.close()
+            hold.left = session.pid, clock.now()
+            session.close()
             raise
 
     def _cancel(self, pid: int, hold: Hold, deadline: float) -> tuple[Tenure, ...]:

@@ -16,6 +16,7 @@ _ARGUMENTS = {
     "register": "$1::bigint, $2, $3, $4, $5::integer, $6::integer, $7::integer, $8, $9,"
     " $10::integer",
     "wait": "$1::bigint, $2::boolean, $3::bigint",
+    "arrived": "$1::integer, $2::bigint",
     "unlock": "$1::bigint, $2::boolean, $3::bigint, $4::integer",
     "renew": "$1::integer",
     "extend": "$1::bigint, $2::integer",
@@ -53,6 +54,10 @@ class Script:
     def wait(self, hold: Hold) -> Statement:
         """Stand in line."""
         return self._say("wait", hold.number, hold.shared, hold.claim.seen_token)
+
+    def arrived(self, pid: int, number: int) -> Statement:
+        """See that another session of ours stands in line, or has it."""
+        return self._say("arrived", pid, number)
 
     def unlock(self, hold: Hold, idle: float) -> Statement:
         """Give one back."""

@@ -141,6 +141,8 @@ class Taking:
                 if refused is None:
                     hold.state, hold.session = "waiting", session
                     session.begin(ledger.script.wait(hold), partial(self._waited, hold, session))
+            if refused is None:  # its place counts only once it is taken
+                ledger.ask_main(ledger.script.arrived(session.pid, hold.number), deadline)
         except BaseException:
             hold.let_go()
             session.close()
@@ -161,8 +163,7 @@ class Taking:
             )
         else:  # cancelled, or the session is gone; whoever still wants it asks again
             hold.let_go()
-            if isinstance(answer, BackendUnavailable) and not session.ended:
-                self._ledger.sessions.rest(session)
+            session.close()  # cancelled just after it was granted, it would hold the lock unseen
 
     def move_up(self) -> None:
         """Let those who wait without a session have one, as far as there are some."""

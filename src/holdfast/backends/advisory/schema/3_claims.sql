@@ -126,3 +126,18 @@ BEGIN
     RETURN json_build_array(pg_backend_pid(), 'granted', drawn::text, extract(epoch FROM moment));
 END
 $$;
+
+-- See that another session of this client stands in line, or has the lock already: only then is its place its own.
+CREATE FUNCTION holdfast_advisory.arrived(a_pid integer, a_key bigint) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+    there boolean;
+BEGIN
+    FOR attempt IN 1..1000 LOOP
+        SELECT EXISTS (SELECT FROM holdfast_advisory.locks l
+            WHERE l.pid = a_pid AND l.key = a_key AND NOT l.paired) INTO there;
+        EXIT WHEN there;
+        PERFORM pg_sleep(0.001);
+    END LOOP;
+    RETURN json_build_array(pg_backend_pid(), 'arrived', there);
+END
+$$;

@@ -7,6 +7,7 @@ so the notice says that it lives for no time at all, and whoever gets it asks.
 
 from __future__ import annotations
 
+import threading
 from functools import partial
 from typing import Any
 
@@ -31,6 +32,8 @@ class Taking:
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
         self._said_short = False
+        self._mutex = threading.Lock()
+        self._waiting: set[str] = set()  # the claims that have a session to wait on, or get one
 
     def claim(self, claim: Claim, deadline: float) -> Outcome:
         """Take a name, or join its queue; asked again, the same claim gets what it has."""
@@ -68,6 +71,7 @@ class Taking:
             return over  # withdrawn meanwhile
         refused = refusal(answer, claim.name, claim.want.kind)
         if refused is not None:
+            self._waiting.discard(hold.claim_id)
             ledger.claims.pop(hold.claim_id, None)
             return refused
         if hold.state == "granted":
@@ -106,18 +110,21 @@ class Taking:
         for other in tuple(self._ledger.line.values()):
             if other is hold:
                 return False
-            if other.number == hold.number:
+            if other.number == hold.number and other.state == "idle":
                 return True
         return False
 
     def _stand_in_line(self, hold: Hold, deadline: float) -> Outcome:
         ledger = self._ledger
-        waiting = sum(one.state == "waiting" for one in tuple(ledger.claims.values()))
-        if waiting < ledger.terms.waits and not self._is_behind(hold):
+        if self._may_wait(hold):
             try:
                 refused = self._wait(hold, deadline)
-            except BackendUnavailable as error:
+            except BaseException as error:
+                self._waiting.discard(hold.claim_id)
+                if not isinstance(error, BackendUnavailable):
+                    raise
                 self._say_short(error)
+                ledger.line[hold.claim_id] = hold
             else:
                 ledger.line.pop(hold.claim_id, None)
                 over = ledger.epitaph(hold.claim_id)
@@ -127,8 +134,20 @@ class Taking:
                     return over
                 ledger.wake()  # whoever watches has one more to watch
                 return refused or Waiting(None, hold.holders)
-        ledger.line[hold.claim_id] = hold
         return Waiting(None, hold.holders)
+
+    def _may_wait(self, hold: Hold) -> bool:
+        """Have one of the sessions that may wait, if there is one and nobody was here first.
+
+        Otherwise it is in our own line, and whoever watches lets it move up.
+        """
+        with self._mutex:
+            free = len(self._waiting) < self._ledger.terms.waits
+            if free and not self._is_behind(hold):
+                self._waiting.add(hold.claim_id)
+                return True
+            self._ledger.line[hold.claim_id] = hold
+            return False
 
     def _wait(self, hold: Hold, deadline: float) -> Refused | None:
         ledger, claim = self._ledger, hold.claim
@@ -154,6 +173,7 @@ class Taking:
 
     def _waited(self, hold: Hold, session: Session, answer: Answer) -> None:
         claim = hold.claim
+        self._waiting.discard(hold.claim_id)
         if isinstance(answer, list) and answer[1] == "granted":
             hold.got(session, int(answer[2]), answer[3])
             hold.ends_at = clock.now() + first_life(claim.want.ttl)
@@ -167,12 +187,10 @@ class Taking:
 
     def move_up(self) -> None:
         """Let those who wait without a session have one, as far as there are some."""
-        ledger = self._ledger
-        for hold in tuple(ledger.line.values()):
-            waiting = sum(one.state == "waiting" for one in tuple(ledger.claims.values()))
-            if waiting >= ledger.terms.waits:
+        for hold in tuple(self._ledger.line.values()):
+            if len(self._waiting) >= self._ledger.terms.waits:
                 return
-            if hold.state == "idle":
+            if hold.state == "idle" and hold.claim_id not in self._waiting:
                 self._stand_in_line(hold, clock.now() + MOVING_UP)
 
     def _say_short(self, error: BackendUnavailable) -> None:

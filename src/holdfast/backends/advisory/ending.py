@@ -70,6 +70,7 @@ class Leaving:
 
     def _leave_line(self, hold: Hold, session: Session, deadline: float) -> tuple[Tenure, ...]:
         """Let the session stop waiting, and read its last answer: cancelled, or granted before."""
+        hold.leaving = True
         try:
             while True:
                 holders = self._cancel(session.pid, hold, deadline)

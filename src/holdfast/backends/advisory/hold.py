@@ -25,6 +25,7 @@ class Hold:
         "ends_at",
         "granted_at",
         "holders",
+        "leaving",
         "left",
         "number",
         "session",
@@ -44,6 +45,7 @@ class Hold:
         self.granted_at = 0.0
         self.ends_at = inf  # not renewed by then, it is given back without a word from its owner
         self.broken = ""
+        self.leaving = False  # nobody wants it any more
         self.left: tuple[int, float] | None = None  # the session it left unconfirmed, and when
         self.holders: tuple[Tenure, ...] = ()  # who was in the way when it was last seen
 

@@ -22,6 +22,9 @@ from holdfast.rules.messages import Busy, Claim, Ended, Granted, Notice, Refused
 
 Outcome = Granted | Waiting | Busy | Refused | Ended
 
+MISSED = Notice("missed", "", "", "", 0)
+"""Says that a place in line is lost: whoever waits asks at once."""
+
 MOVING_UP = 1.0
 """How long the one who watches may take to put the next of our own line in PostgreSQL's."""
 
@@ -184,6 +187,8 @@ class Taking:
         else:  # cancelled, or the session is gone; whoever still wants it asks again
             hold.let_go()
             session.close()  # cancelled just after it was granted, it would hold the lock unseen
+            if not hold.leaving:
+                self._ledger.tell(MISSED)
 
     def move_up(self) -> None:
         """Let those who wait without a session have one, as far as there are some."""

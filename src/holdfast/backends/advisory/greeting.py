@@ -6,8 +6,6 @@ and the server notices soon when we are gone.
 
 from __future__ import annotations
 
-from contextlib import suppress
-
 from holdfast.backends.advisory import faults, schema
 from holdfast.backends.advisory.target import Terms
 from holdfast.backends.postgres import faults as postgres_faults
@@ -23,23 +21,33 @@ SELECT pg_backend_pid(), current_setting('server_version_num'),
 _OURS = """
 SET statement_timeout = 0; SET lock_timeout = 0; SET idle_session_timeout = 0;
 SET default_transaction_isolation = 'read committed';
-SET tcp_keepalives_idle = 3; SET tcp_keepalives_interval = 1; SET tcp_keepalives_count = 3
+SET tcp_keepalives_idle = 3; SET tcp_keepalives_interval = 1; SET tcp_keepalives_count = 3;
 """
 """No limit of others cuts a wait short, and a host that vanished is missed within six seconds."""
 
-_TRANSACTION_TIMEOUT = 170000
+_UNKNOWN_THERE = frozenset({"22023", "55000", "0A000"})
+"""Not every system can look whether its client is still there; a wait then ends a little later."""
+
+_SINCE_17 = "SET transaction_timeout = 0;\n"
+
+_WITH_TRANSACTION_TIMEOUT = 170000
 
 
-def greet(link: Link, terms: Terms, deadline: float) -> int:
-    """Get to know the server and see to its tables; give the number of the session."""
+def greet(link: Link, terms: Terms, deadline: float, channel: str = "") -> int:
+    """Get to know the server and see to its tables; give the number of the session.
+
+    With a ``channel`` the session hears of what is broken.
+    """
     try:
         pid, version = _look_at_server(link, terms, deadline)
-        link.query(_OURS, deadline)
-        if version >= _TRANSACTION_TIMEOUT:
-            link.query("SET transaction_timeout = 0", deadline)
-        with suppress(BackendUnavailable):  # not on every system; then a little later
-            link.query(HANG_UP, deadline)
-        see_to_tables(link, terms, deadline)
+        words = _OURS + (_SINCE_17 if version >= _WITH_TRANSACTION_TIMEOUT else "")
+        words += f"LISTEN {channel};\n" if channel else ""
+        try:
+            see_to_tables(link, terms, deadline, f"{words}{HANG_UP};\n")
+        except BackendUnavailable as error:
+            if getattr(error, "state", "") not in _UNKNOWN_THERE:
+                raise
+            see_to_tables(link, terms, deadline, words)
     except BackendUnavailable as error:
         error.outcome = "none"  # nothing but a greeting was sent
         raise
@@ -61,20 +69,26 @@ def _look_at_server(link: Link, terms: Terms, deadline: float) -> tuple[int, int
     return int(pid), int(version)
 
 
-def see_to_tables(link: Link, terms: Terms, deadline: float, *, by_hand: bool = False) -> bool:
-    """Make the tables if they are not there, and forget who is gone; say whether they were made."""
+def see_to_tables(
+    link: Link, terms: Terms, deadline: float, before: str = "", *, by_hand: bool = False
+) -> bool:
+    """Make the tables if they are not there, and forget who is gone; say whether they were made.
+
+    What is to be said ``before`` travels along.
+    """
     target = terms.target
-    words = f"SELECT {target.schema}.sweep(), {target.schema}.version(), {target.schema}.serves()"
+    name = target.schema
+    words = f"{before}SELECT {name}.version(), {name}.serves(), {name}.sweep()"
     made = False
     try:
-        ((_, version, serves),) = link.query(words, deadline)
+        ((version, serves, _),) = link.query(words, deadline)
     except BackendUnavailable as error:
         if getattr(error, "state", "") not in postgres_faults.MISSING:
             raise
         if not (target.install or by_hand):
             raise postgres_faults.no_schema(target.shown, target.schema, "install=never") from error
         made = _make(link, terms, deadline)
-        ((_, version, serves),) = link.query(words, deadline)
+        ((version, serves, _),) = link.query(words, deadline)
     if int(serves) > schema.VERSION or int(version) < schema.VERSION:
         raise faults.forgotten(
             target.shown, target.schema, int(version), int(serves), schema.VERSION

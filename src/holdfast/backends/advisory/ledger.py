@@ -37,7 +37,7 @@ class Ledger:
         self.terms = terms
         self.script = Script(terms.target.schema, prefix)
         self.sessions = Sessions(
-            terms, self.script, client, application, on_end=self._session_ended, on_word=self._heard
+            terms, client, application, on_end=self._session_ended, on_word=self._heard
         )
         self.claims: dict[str, Hold] = {}
         self.line: dict[str, Hold] = {}  # those that wait here until a session is free for them

@@ -27,9 +27,6 @@ _ARGUMENTS = {
     "listing": "$1, $2, $3::boolean",
 }
 
-OFTEN = ("claim", "unlock", "renew")
-"""What is worth preparing on a session that stays."""
-
 
 class Script:
     """Writes the statements of one client."""
@@ -40,7 +37,6 @@ class Script:
             name: f"SELECT {schema}.{name}({arguments})".encode()
             for name, arguments in _ARGUMENTS.items()
         }
-        self.often = {name: self._texts[name] for name in OFTEN}
 
     def claim(self, hold: Hold, idle: float, *, again: bool) -> Statement:
         """Try once, on a session that then is to live on for ``idle`` seconds of silence."""

@@ -8,7 +8,6 @@ from contextlib import suppress
 
 from holdfast import clock
 from holdfast.backends.advisory.greeting import greet
-from holdfast.backends.advisory.requests import Script
 from holdfast.backends.advisory.session import Session
 from holdfast.backends.advisory.target import Terms
 from holdfast.backends.postgres import faults
@@ -25,7 +24,6 @@ class Sessions:
     def __init__(
         self,
         terms: Terms,
-        script: Script,
         client: str,
         application: str,
         *,
@@ -33,7 +31,6 @@ class Sessions:
         on_word: Callable[[str], None],
     ) -> None:
         self._terms = terms
-        self._script = script
         self._channel = channel_of(client)
         self._application = application
         self._on_end = on_end
@@ -118,8 +115,5 @@ class Sessions:
         return session
 
     def _greeted(self, link: Link, deadline: float, *, lasting: bool) -> Session:
-        pid = greet(link, self._terms, deadline)
-        if lasting:
-            link.query(f"LISTEN {self._channel}", deadline)
-            link.prepare(self._script.often, deadline)
+        pid = greet(link, self._terms, deadline, self._channel if lasting else "")
         return Session(link, pid, self._on_end, self._on_word)

@@ -8,6 +8,7 @@ so the notice says that it lives for no time at all, and whoever gets it asks.
 from __future__ import annotations
 
 import threading
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -74,7 +75,6 @@ class Taking:
             return over  # withdrawn meanwhile
         refused = refusal(answer, claim.name, claim.want.kind)
         if refused is not None:
-            self._waiting.discard(hold.claim_id)
             ledger.claims.pop(hold.claim_id, None)
             return refused
         if hold.state == "granted":
@@ -121,7 +121,7 @@ class Taking:
         ledger = self._ledger
         if self._may_wait(hold):
             try:
-                refused = self._wait(hold, deadline)
+                refused = self._wait(hold, _in_time(deadline))
             except BaseException as error:
                 self._waiting.discard(hold.claim_id)
                 if not isinstance(error, BackendUnavailable):
@@ -163,16 +163,19 @@ class Taking:
                 if refused is None:
                     hold.state, hold.session = "waiting", session
                     session.begin(ledger.script.wait(hold), partial(self._waited, hold, session))
-            if refused is None:  # its place counts only once it is taken
-                ledger.ask_main(ledger.script.arrived(session.pid, hold.number), deadline)
         except BaseException:
             hold.let_go()
             session.close()
             raise
         if refused is not None:
+            self._waiting.discard(hold.claim_id)
             ledger.claims.pop(hold.claim_id, None)
             ledger.sessions.rest(session)
-        return refused
+            return refused
+        # Its place counts once it is taken. If that cannot be seen in time, it most likely is.
+        with suppress(BackendUnavailable):
+            ledger.ask_main(ledger.script.arrived(session.pid, hold.number), deadline)
+        return None
 
     def _waited(self, hold: Hold, session: Session, answer: Answer) -> None:
         claim = hold.claim
@@ -207,6 +210,11 @@ class Taking:
         logger.warning(
             "there is no session to wait on, so the lock is tried for once a second: %s", error
         )
+
+
+def _in_time(deadline: float) -> float:
+    """Leave some of the time, so that who gets no session to wait on hears at least that."""
+    return deadline - (deadline - clock.now()) / 4
 
 
 def first_life(ttl: float) -> float:

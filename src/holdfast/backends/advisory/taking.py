@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from contextlib import suppress
 from functools import partial
+from math import inf
 from typing import Any
 
 from holdfast import clock
@@ -27,7 +28,8 @@ MISSED = Notice("missed", "", "", "", 0)
 """Says that a place in line is lost: whoever waits asks at once."""
 
 MOVING_UP = 1.0
-"""How long the one who watches may take to put the next of our own line in PostgreSQL's."""
+"""How long the one who watches may take to put the next of our own line in PostgreSQL's, and how
+long it leaves them alone if that fails."""
 
 
 class Taking:
@@ -36,6 +38,7 @@ class Taking:
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
         self._said_short = False
+        self._again_at = -inf  # when a session to wait on may be asked for again
         self._mutex = threading.Lock()
         self._waiting: set[str] = set()  # the claims that have a session to wait on, or get one
 
@@ -105,8 +108,15 @@ class Taking:
         if isinstance(answer, list) and answer[1] == "granted":
             hold.got(session, int(answer[2]), answer[3])
             hold.ends_at = hold.asked_at + hold.claim.want.ttl
+            self._give_back_if_unwanted(hold)
         else:
             hold.let_go()
+
+    def _give_back_if_unwanted(self, hold: Hold) -> None:
+        """Let a grant that comes after its claim was withdrawn lapse at once."""
+        if self._ledger.epitaph(hold.claim_id) is not None:
+            hold.ends_at = -inf
+            self._ledger.wake()
 
     def _is_behind(self, hold: Hold) -> bool:
         """Whether another of ours waits for the same name without a session, and was here first."""
@@ -127,6 +137,7 @@ class Taking:
                 if not isinstance(error, BackendUnavailable):
                     raise
                 self._say_short(error)
+                self._again_at = clock.now() + MOVING_UP
                 ledger.line[hold.claim_id] = hold
             else:
                 ledger.line.pop(hold.claim_id, None)
@@ -183,6 +194,7 @@ class Taking:
         if isinstance(answer, list) and answer[1] == "granted":
             hold.got(session, int(answer[2]), answer[3])
             hold.ends_at = clock.now() + first_life(claim.want.ttl)
+            self._give_back_if_unwanted(hold)
             token, at = hold.token, hold.granted_at
             self._ledger.tell(
                 Notice("granted", claim.inbox, claim.name, claim.claim_id, token, 0.0, at)
@@ -196,7 +208,7 @@ class Taking:
     def move_up(self) -> None:
         """Let those who wait without a session have one, as far as there are some."""
         for hold in tuple(self._ledger.line.values()):
-            if len(self._waiting) >= self._ledger.terms.waits:
+            if len(self._waiting) >= self._ledger.terms.waits or clock.now() < self._again_at:
                 return
             if hold.state == "idle" and hold.claim_id not in self._waiting:
                 self._stand_in_line(hold, clock.now() + MOVING_UP)

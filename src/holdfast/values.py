@@ -51,12 +51,16 @@ class Holder(NamedTuple):
     label: str = ""
 
     def __str__(self) -> str:
-        where = f"{printable(self.host)}, pid {self.pid} (client {self.client[:8]})"
+        client = f" (client {self.client[:8]})" if self.client else ""  # none: another program
+        where = f"{printable(self.host)}, pid {self.pid}{client}"
         return f"{printable(self.label)} on {where}" if self.label else where
 
 
 class Tenure(NamedTuple):
-    """One grant as others may see it."""
+    """One grant as others may see it.
+
+    ``session`` is for people: which session of the server it is, where a lock belongs to one.
+    """
 
     holder: Holder
     token: int
@@ -67,6 +71,7 @@ class Tenure(NamedTuple):
     slots: tuple[int, ...] = ()
     broken: str = ""
     detached: bool = False
+    session: str = ""
 
     def as_json(self) -> dict[str, Json]:
         """Give the grant as the CLI prints it with ``--json``."""
@@ -81,6 +86,7 @@ class Tenure(NamedTuple):
             "slots": list(self.slots),
             "broken": self.broken or None,
             "detached": self.detached,
+            "session": self.session or None,
         }
 
 
@@ -90,6 +96,7 @@ class Place(NamedTuple):
     holder: Holder
     weight: int
     since: float
+    session: str = ""
 
     def as_json(self) -> dict[str, Json]:
         """Give the waiter as the CLI prints it with ``--json``."""
@@ -98,6 +105,7 @@ class Place(NamedTuple):
             **_person(self.holder),
             "weight": self.weight,
             "since": self.since,
+            "session": self.session or None,
         }
 
 
@@ -155,7 +163,7 @@ class Capabilities(NamedTuple):
     ``"eviction"``; it is known once the client has connected. ``records``: it keeps what ``cell``,
     ``once`` and ``singleton`` are made of; ``buckets``: what ``limiter`` is made of.
     ``all_at_once``: several names can be had in one step (in a cluster if they share a slot);
-    otherwise they are taken one by one.
+    otherwise they are taken one by one. ``detached``: a lease can be held without a process.
     """
 
     backend: str
@@ -169,6 +177,7 @@ class Capabilities(NamedTuple):
     records: bool = False
     buckets: bool = False
     all_at_once: bool = False
+    detached: bool = True
 
 
 class Outcome(NamedTuple, Generic[T]):

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from holdfast.testing.suite import BackendUnderTest
+from tests.conformance.advisory_backends import ADVISORY
 from tests.conformance.postgres_backends import POSTGRES
 from tests.conformance.redis_backends import REDIS, REDIS_CLUSTER, REDIS_SENTINEL
 
@@ -65,4 +66,4 @@ SQLITE_TICK = BackendUnderTest(
     litter=_litter,
 )
 
-REGISTERED = (MEMORY, SQLITE, REDIS, REDIS_SENTINEL, REDIS_CLUSTER, POSTGRES)
+REGISTERED = (MEMORY, SQLITE, REDIS, REDIS_SENTINEL, REDIS_CLUSTER, POSTGRES, ADVISORY)

@@ -15,7 +15,7 @@ WHERE application_name LIKE 'holdfast %' AND datname = current_database()
 
 
 @contextmanager
-def _silenced(_url: str) -> Iterator[None]:
+def silenced(_url: str) -> Iterator[None]:
     """Stop the server's processes: they accept everything and answer nothing."""
     server = shared_postgres()
     assert isinstance(server, PostgresServer), "a server that was given is left alone"
@@ -40,6 +40,6 @@ POSTGRES = BackendUnderTest(
     name="postgres",
     schemes=frozenset({"postgresql", "postgres"}),
     fresh=lambda _folder: shared_postgres().url(quarantine=0),
-    unreachable=_silenced,
+    unreachable=silenced,
     litter=_left,
 )

@@ -13,8 +13,16 @@ from tests.faults.grounds.every import GROUNDS
 SEED = 20261116
 
 
+WITH_TIME = {"advisory"}
+"""Those that `make test` has no time for."""
+
+CHOSEN = [
+    pytest.param(name, marks=pytest.mark.soak) if name in WITH_TIME else name for name in GROUNDS
+]
+
+
 @pytest.mark.timeout(300)  # of which a busy machine may need most to start everybody
-@pytest.mark.parametrize("name", GROUNDS)
+@pytest.mark.parametrize("name", CHOSEN)
 def test_no_promise_is_broken(tmp_path: Path, name: str) -> None:
     """Workers of all kinds work on while everything happens, and everybody goes on afterwards."""
     with GROUNDS[name]() as ground:

@@ -21,6 +21,8 @@ _MODULES = {
     "redis+cluster": "holdfast.backends.redis.backend",
     "postgresql": "holdfast.backends.postgres.backend",
     "postgres": "holdfast.backends.postgres.backend",
+    "postgresql+advisory": "holdfast.backends.advisory.backend",
+    "postgres+advisory": "holdfast.backends.advisory.backend",
     "sandbox": "holdfast.testing.sandbox.backend",
 }
 

@@ -56,9 +56,14 @@ def _tenure(held: Tenure, kind: Kind) -> Iterator[str]:
     slots = f", {_slots(held.slots)}" if held.slots else ""
     how = _side(held.weight, read="read by", write="written by") if kind == "rwlock" else "held by"
     yield f"  {how} {held.holder}{slots}{apart}"
-    yield f"    token {held.token}"
-    renewable = "" if held.broken else " unless renewed"
-    yield f"    since {_moment(held.since)}, expires in {readable(held.expires_in)}{renewable}"
+    if held.token:
+        yield f"    token {held.token}"
+        renewable = "" if held.broken else " unless renewed"
+        yield f"    since {_moment(held.since)}, expires in {readable(held.expires_in)}{renewable}"
+    else:  # another program has it, and only its session can give it back
+        yield f"    since {_moment(held.since)} or later, until its session ends"
+    if held.session:
+        yield f"    {held.session}"
     if held.metadata:
         yield f"    metadata {printable(held.metadata)}"
     if held.broken:
@@ -71,7 +76,8 @@ def _waiter(place: int, waiter: Place, kind: Kind) -> str:
         wants = _side(waiter.weight, read=" to read", write=" to write")
     elif waiter.weight > 1:
         wants = f" for {waiter.weight} permits"
-    return f"  {place}. in line{wants}: {waiter.holder}, since {_moment(waiter.since)}"
+    session = f", {waiter.session}" if waiter.session else ""
+    return f"  {place}. in line{wants}: {waiter.holder}, since {_moment(waiter.since)}{session}"
 
 
 def _side(weight: int, *, read: str, write: str) -> str:

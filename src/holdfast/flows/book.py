@@ -219,6 +219,11 @@ class Book:
                     if ticket.renew_at < inf:
                         ticket.renew_at = -inf
                         ticket.deaf = True
+            case "ended":
+                ended = self.leases.get(notice.claim_id)
+                if ended is not None:
+                    ended.deadline = -inf  # somebody else may be in already
+                    ended.loss = notice.reason
             case "forgotten":
                 for state in tuple(self.leases.values()):
                     state.deadline = -inf  # somebody else may be in already

@@ -35,6 +35,8 @@ def tenure(held: Tenure) -> str:
     from datetime import UTC, datetime  # only to tell a person
 
     since = datetime.fromtimestamp(held.since, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    if not held.token:  # another program's own
+        return f"{held.holder}, until its session ends"
     left = f"for {readable(held.expires_in)} more unless renewed"
     return f"{held.holder} since {since} with token {held.token}, {left}"
 

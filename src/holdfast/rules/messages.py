@@ -175,12 +175,13 @@ class Seen(NamedTuple):
 class Notice(NamedTuple):
     """Told to one client's inbox after the write: a claim was granted, or a grant is broken.
 
-    ``life`` is how long the grant lives from the moment it was made; ``forced``: it is gone. Two
-    come from the client's own side of the wire and are about all its claims: ``missed`` (the inbox
-    was deaf for a while) and ``forgotten`` (the backend has lost its memory).
+    ``life`` is how long the grant lives from the moment it was made; ``forced``: it is gone. Three
+    come from the client's own side of the wire: ``ended`` (what this grant stood on is gone) and,
+    about all its claims, ``missed`` (the inbox was deaf for a while) and ``forgotten`` (the backend
+    has lost its memory).
     """
 
-    what: Literal["granted", "broken", "forced", "missed", "forgotten"]
+    what: Literal["granted", "broken", "forced", "ended", "missed", "forgotten"]
     inbox: str
     name: str
     claim_id: str

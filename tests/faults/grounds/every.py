@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from tests.faults.ground import Ground
+from tests.faults.grounds.advisory import AdvisoryGround
 from tests.faults.grounds.cluster import ClusterGround
 from tests.faults.grounds.cluster_replicas import ClusterReplicasGround
 from tests.faults.grounds.postgres import PostgresGround
@@ -11,6 +12,7 @@ from tests.faults.grounds.sentinel import SentinelGround
 from tests.faults.grounds.sqlite import SqliteGround
 
 _EVERY: tuple[type[Ground], ...] = (
+    AdvisoryGround,
     SqliteGround,
     PostgresGround,
     RedisGround,

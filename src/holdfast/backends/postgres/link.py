@@ -41,6 +41,7 @@ class Link:
         self.listens = False
         self.heard: list[tuple[str, str]] = []  # channel and payload of what came unasked
         self._uses: dict[str, int] = {}
+        self._last: PGresult | None = None  # what came so far of a result that is still read
 
     def ask(self, statement: Statement, deadline: float) -> bytes:
         """Carry out a statement that gives one text."""
@@ -54,13 +55,13 @@ class Link:
             if uses == PREPARE_AFTER:
                 self.prepare({statement.name: statement.text}, deadline)
         self.send(statement)
-        return self._result(deadline)
+        return self.result(deadline)
 
     def prepare(self, texts: Mapping[str, bytes], deadline: float) -> None:
         """Prepare statements that will be used often, where that is safe."""
         for name, text in texts.items() if self.prepares else ():
             self.connection.send_prepare(name.encode(), text)
-            value_of(self._result(deadline), self.shown)
+            value_of(self.result(deadline), self.shown)
             self._uses[name] = PREPARE_AFTER + 1
 
     def send(self, statement: Statement) -> None:
@@ -81,12 +82,17 @@ class Link:
             self.connection.send_query(text.encode())
         except OperationalError as error:
             raise faults.broken(self.shown, str(error)) from error
-        result = self._result(deadline)
+        result = self.result(deadline)
         value_of(result, self.shown)
         return [
             [_text(result.get_value(row, column)) for column in range(result.nfields)]
             for row in range(result.ntuples)
         ]
+
+    def is_asked(self) -> bool:
+        """Whether a result is still to be read."""
+        active = self.connection.transaction_status == pq.TransactionStatus.ACTIVE
+        return active or self._last is not None
 
     def has_something(self) -> bool:
         """Whether something came although nobody asked: a notice, or the end."""
@@ -114,14 +120,16 @@ class Link:
         """Hang up."""
         self.connection.finish()
 
-    def _result(self, deadline: float) -> PGresult:
-        """Wait for the result of what was sent; of several the last, or the first error."""
+    def result(self, deadline: float) -> PGresult:
+        """Wait for the result of what was sent; of several the last, or the first error.
+
+        Whoever ran out of time may ask again: it is taken up where it was left.
+        """
         connection = self.connection
         try:
             while connection.flush():
                 if _polled(connection.socket, select.POLLIN | select.POLLOUT, self._left(deadline)):
                     connection.consume_input()
-            last: PGresult | None = None
             while True:
                 while connection.is_busy():
                     if not _polled(connection.socket, select.POLLIN, self._left(deadline)):
@@ -130,11 +138,12 @@ class Link:
                 result = connection.get_result()
                 if result is None:
                     break
-                if last is None or last.status != pq.ExecStatus.FATAL_ERROR:
-                    last = result
+                if self._last is None or self._last.status != pq.ExecStatus.FATAL_ERROR:
+                    self._last = result
         except OperationalError as error:
             raise faults.broken(self.shown, str(error)) from error
         self.collect()
+        last, self._last = self._last, None
         if last is None:
             raise faults.broken(self.shown, "nothing came back")
         return last

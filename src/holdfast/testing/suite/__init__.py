@@ -37,7 +37,7 @@ from holdfast.testing.suite.renewal import TestRenewal
 from holdfast.testing.suite.runtimes import TestRuntimes
 from holdfast.testing.suite.semaphores import TestSemaphores
 from holdfast.testing.suite.sharing import TestReadersAndWriter
-from holdfast.testing.suite.singletons import TestSingletons
+from holdfast.testing.suite.singletons import TestSingletons, TestSlots
 from holdfast.testing.suite.waiting import TestWaiting
 from holdfast.testing.suite.world import World, anyio_backend, worlds
 
@@ -49,6 +49,7 @@ BEHAVIOURS: tuple[type, ...] = (
     TestLimits,
     TestOnce,
     TestSingletons,
+    TestSlots,
     TestClosing,
     TestCollection,
     TestDecorators,
@@ -102,6 +103,7 @@ __all__ = [
     "TestRuntimes",
     "TestSemaphores",
     "TestSingletons",
+    "TestSlots",
     "TestWaiting",
     "TestWithLock",
     "World",

@@ -48,6 +48,7 @@ class TestElection:
     """``lead``, ``leader`` and ``watch_leader``."""
 
     pytestmark = pytest.mark.anyio
+    needs = "lead"
 
     async def test_a_resignation_is_taken_over_at_once(self, world: World) -> None:
         """One leads; when it resigns the first of those who stand by does, with a larger token."""

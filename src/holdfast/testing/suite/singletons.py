@@ -67,6 +67,20 @@ class TestSingletons:
         work.finish()
         assert (await pending, await waiting) == (RAN, RAN)
 
+    async def test_bad_terms(self, world: World) -> None:
+        """What can never be right is refused when the singleton is described."""
+        client: Any = world.client()
+        for terms in ({"on_busy": "panic"}, {"wait": 1}, {"on_busy": "raise", "wait": 1}):
+            with pytest.raises(Misuse):
+                client.singleton("job", **terms)
+
+
+class TestSlots:
+    """With ``per``: one completed run per slot of the backend's clock."""
+
+    pytestmark = pytest.mark.anyio
+    needs = "records"
+
     async def test_one_completed_run_per_slot(self, world: World) -> None:
         """A completed run closes its slot for all copies, also for those who waited for it."""
         told: list[Any] = []
@@ -137,15 +151,9 @@ class TestSingletons:
         assert await alice.do(partial(single, region="us")) == Outcome(executed=True, result="us")
         assert await alice.do(partial(single, "eu")) == SKIPPED
 
-    async def test_bad_terms(self, world: World) -> None:
-        """What can never be right is refused when the singleton is described."""
+    async def test_bad_periods(self, world: World) -> None:
+        """A period that can never be right is refused when the singleton is described."""
         client: Any = world.client()
-        for terms in (
-            {"per": 0.05},
-            {"per": "soon"},
-            {"on_busy": "panic"},
-            {"wait": 1},
-            {"on_busy": "raise", "wait": 1},
-        ):
+        for per in (0.05, "soon"):
             with pytest.raises(Misuse):
-                client.singleton("job", **terms)
+                client.singleton("job", per=per)

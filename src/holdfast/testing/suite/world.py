@@ -21,6 +21,7 @@ import pytest
 from holdfast import AsyncClient, Capabilities, Client, LockInfo
 from holdfast.testing.suite.backend import BackendUnderTest, Combination, Mode, combinations
 from holdfast.testing.suite.cranks import Crank, Pending, TaskCrank, ThreadCrank
+from holdfast.testing.suite.needs import skip_if_refused
 from holdfast.testing.suite.party import AnyClient, AnyLease, AnyLock, Party
 from holdfast.testing.suite.wires import Asker
 from holdfast.testing.watching import eventually_async
@@ -194,8 +195,12 @@ def worlds(*backends: BackendUnderTest) -> Any:
     @pytest.fixture(params=combinations(*backends), ids=str)
     async def world(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[World]:
         made = World(request.param, tmp_path)
-        yield made
-        await made.close()
+        try:
+            if hasattr(request.cls, "needs"):
+                skip_if_refused(made.client(), request.cls.needs)
+            yield made
+        finally:
+            await made.close()
 
     return world
 

@@ -30,7 +30,7 @@ def clean(address: Address, prefix: str, names: Sequence[str]) -> str:
 
 
 def _nothing(_address: Address, _prefix: str, _names: Sequence[str]) -> str:
-    return ""  # it went with the workers' process
+    return ""  # it went with the workers' process, or with their sessions
 
 
 def _sqlite(address: Address, prefix: str, _names: Sequence[str]) -> str:
@@ -93,6 +93,7 @@ def _postgres(address: Address, prefix: str, _names: Sequence[str]) -> str:
 
 _CLEANERS: dict[str, Callable[[Address, str, Sequence[str]], str]] = {
     "memory": _nothing,
+    **dict.fromkeys(("postgresql+advisory", "postgres+advisory"), _nothing),
     "sqlite": _sqlite,
     **dict.fromkeys(("postgresql", "postgres"), _postgres),
     **dict.fromkeys(

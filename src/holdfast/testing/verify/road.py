@@ -17,6 +17,8 @@ from holdfast.testing.proxy.proxy import Proxy
 PLAIN_TCP = {"redis": 6379, "valkey": 6379, "postgresql": 5432, "postgres": 5432}
 """Schemes of one server over plain TCP, and the port that is meant where none is named."""
 
+PLAIN_TCP |= {"postgresql+advisory": 5432, "postgres+advisory": 5432}
+
 _REASONS = {
     "memory": "there is no network in memory",
     "sqlite": "there is no network between a process and its file",

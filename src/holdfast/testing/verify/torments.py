@@ -125,3 +125,5 @@ def lost_replies(scene: Scene) -> None:
 ON_PROCESSES: tuple[Torment, ...] = (kill, pause, hiccup)
 ON_THE_ONE_PROCESS: tuple[Torment, ...] = (pause, hiccup)
 ON_THE_NETWORK: tuple[Torment, ...] = (cut, outage, silence, stall, lag, lost_replies)
+ON_SESSIONS: tuple[Torment, ...] = (silence, stall, lag, lost_replies)
+"""Those in which a lock is kept that dies with its connection."""

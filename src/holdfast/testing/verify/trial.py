@@ -24,6 +24,7 @@ from holdfast.testing.verify.cleaning import clean
 from holdfast.testing.verify.road import Road
 from holdfast.testing.verify.torments import (
     ON_PROCESSES,
+    ON_SESSIONS,
     ON_THE_NETWORK,
     ON_THE_ONE_PROCESS,
     Scene,
@@ -146,6 +147,9 @@ class Trial:
         """Choose workers and faults by what the backend is; name what is left out, and why."""
         not_covered = [f"cut, late and lost messages: {road.why_not}"] if road.why_not else []
         network = list(ON_THE_NETWORK) if road.proxy is not None else []
+        if network and not capabilities.detached:
+            network = list(ON_SESSIONS)
+            not_covered.append("connections that are cut: a lock here dies with its connection")
         if capabilities.scope == "process":
             not_covered.append(
                 "several processes, kill -9 and fork: what is in memory is one process's own"

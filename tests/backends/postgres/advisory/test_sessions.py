@@ -1,0 +1,151 @@
+"""A lock is as good as its session: who loses the session is told, and everybody else goes on."""
+
+import signal
+import time
+
+import pytest
+
+from holdfast import Client, LockLost
+from holdfast.testing.suite.backend import MODES, Mode
+from holdfast.testing.watching import eventually, eventually_async
+from tests.backends.postgres.advisory.stage import THROW_OUT, ask, held, waiting
+from tests.backends.redis.stage import Room, Workers, proxied, world_at
+from tests.conformance.advisory_backends import advisory_url
+from tests.faults.processes import Program
+from tests.servers.postgres import PostgresServer
+from tests.servers.proxy import Proxy
+from tests.servers.shared_postgres import shared_postgres
+
+pytestmark = pytest.mark.anyio
+
+TOLD_WITHIN = 0.5
+
+
+def _own_url(server: PostgresServer) -> str:
+    return server.url().replace("postgresql", "postgresql+advisory", 1)
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_sessions_that_are_terminated(mode: Mode) -> None:
+    """pg_terminate_backend of everybody: the holder is told in half a second, a waiter goes on."""
+    async with world_at(advisory_url(), mode) as world:
+        alice, bob = world.party(), world.party()
+        lease = await alice.acquire("x", ttl=30)
+        told_at: list[float] = []
+        lease.on_lost(lambda: told_at.append(time.monotonic()))
+        pending = await world.in_line(bob)
+        thrown_out_at = time.monotonic()
+        assert len(ask(THROW_OUT)) >= 3
+        await eventually_async(lambda: told_at, 5.0, "the loss")
+        assert told_at[0] - thrown_out_at < TOLD_WITHIN
+        with pytest.raises(LockLost, match="its session has ended, and the lock with it"):
+            lease.check()
+        after = await pending
+        assert after.held
+        assert after.token > lease.token
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.timeout(60)
+async def test_a_server_that_is_restarted(mode: Mode) -> None:
+    """Killed and started again: the holder is told at once, the waiter gets in by itself."""
+    with PostgresServer() as server:
+        async with world_at(_own_url(server), mode) as world:
+            alice, bob = world.party(), world.party()
+            lease = await alice.acquire("x", ttl=30)
+            pending = await world.in_line(bob)
+            server.restart(killed=True)
+            await eventually_async(lambda: lease.lost, TOLD_WITHIN, "the loss")
+            after = await pending
+            assert after.token > lease.token
+            room = Room()
+            workers = Workers([world.party() for _ in range(3)], room, ttl=2.0)
+            await workers.go_on(20)
+            await workers.stop()
+            assert room.violations == []
+
+
+def test_a_holder_that_is_killed() -> None:
+    """Kill -9 of the holder: the next gets in at once, long before the ttl is over."""
+    url = advisory_url()
+    with Program("holding", how="quietly", url=url, name="killed", ttl=30) as holder:
+        holder.hear()
+        with Client(url) as client:
+            assert client.lock("killed").try_acquire() is None
+            holder.kill()
+            began = time.monotonic()
+            with client.lock("killed", wait=10):
+                assert time.monotonic() - began < 2
+
+
+def test_a_holder_that_is_paused() -> None:
+    """Stopped past its ttl: the server ends its silent session, and it knows when it wakes up."""
+    url = advisory_url()
+    with Program("holding", how="sync", url=url, name="paused", ttl=1) as holder:
+        token = holder.hear()["token"]
+        holder.send(signal.SIGSTOP)
+        with Client(url) as client, client.lock("paused", wait=10) as lease:
+            assert lease.token > token
+            holder.send(signal.SIGCONT)
+            told = holder.hear()
+            assert (told.get("lost"), told.get("violation")) == (True, None)
+            lease.check()
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_a_silent_network(mode: Mode) -> None:
+    """Cut off without a word: the holder stops first, then the server ends its session."""
+    server = shared_postgres()
+    assert isinstance(server, PostgresServer)
+    with Proxy(server.address) as proxy:
+        async with world_at(advisory_url(), mode) as world:
+            cut_off = world.client(call_limit=0.5)
+            alice, bob = world.party(client=cut_off), world.party()
+            far = Client(proxied(advisory_url(), proxy.port), prefix=world.prefix, ttl=1.5)
+            lease = far.lock("x").acquire()
+            pending = await world.in_line(bob)
+            proxy.silence()
+            silent_at = time.monotonic()
+            await eventually_async(lambda: lease.lost, 5.0, "the loss")
+            assert time.monotonic() - silent_at < 1.5
+            assert not pending.done()
+            assert (await pending).held
+            assert lease.lost
+            proxy.mend()
+            far.close()
+            assert (await alice.acquire("y", wait=0)).held
+
+
+def test_a_fork_neither_keeps_nor_ends_the_session() -> None:
+    """The parent is killed while its child lives on: the lock is free at once all the same."""
+    url = advisory_url()
+    with Program("holding_forked", url=url, name="forked", ttl=30) as holder:
+        assert holder.hear() == {"child": "has it open no more"}
+        with Client(url) as client:
+            assert client.lock("forked").try_acquire() is None
+            holder.send(signal.SIGKILL)
+            began = time.monotonic()
+            with client.lock("forked", wait=10):
+                assert time.monotonic() - began < 2
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_nothing_is_left_of_a_claim_whose_answer_came_late(mode: Mode) -> None:
+    """The server stands still during a claim: it is given back as soon as it answers again."""
+    server = shared_postgres()
+    assert isinstance(server, PostgresServer)
+    async with world_at(advisory_url(), mode) as world:
+        alice, bob = world.party(call_limit=0.3), world.party()
+        kept = await alice.acquire("kept", ttl=30)
+        server.pause()
+        try:
+            pending = alice.begin_acquire("x", ttl=60)
+            await eventually_async(pending.done, 5.0, "the end of the call")
+        finally:
+            server.resume()
+        with pytest.raises(Exception, match="no reply within"):
+            await pending
+        assert (await bob.acquire("x", wait=5)).held
+        assert kept.held  # a late answer costs nobody the session
+        eventually(lambda: held() == 2, 5.0, "two locks")
+        assert waiting() == 0

@@ -111,6 +111,7 @@ class LockInfo(NamedTuple):
     holders: tuple[Tenure, ...]
     queue: tuple[Place, ...]
     space: NameSpace = "lock"
+    votes: tuple[str, ...] = ()  # what each server of a quorum says
 
     @property
     def held(self) -> bool:
@@ -145,6 +146,7 @@ class LockInfo(NamedTuple):
             "waiters": self.waiters,
             "holders": [held.as_json() for held in self.holders],
             "queue": [place.as_json() for place in self.queue],
+            **({"votes": list(self.votes)} if self.votes else {}),
         }
 
 
@@ -155,7 +157,8 @@ class Capabilities(NamedTuple):
     ``"eviction"``; it is known once the client has connected. ``records``: it keeps what ``cell``,
     ``once`` and ``singleton`` are made of; ``buckets``: what ``limiter`` is made of.
     ``all_at_once``: several names can be had in one step (in a cluster if they share a slot);
-    otherwise they are taken one by one.
+    otherwise they are taken one by one. ``queue``: who comes first is served first; a quorum has no
+    queue, there whoever waits comes again.
     """
 
     backend: str
@@ -169,6 +172,7 @@ class Capabilities(NamedTuple):
     records: bool = False
     buckets: bool = False
     all_at_once: bool = False
+    queue: bool = True
 
 
 class Outcome(NamedTuple, Generic[T]):

@@ -9,6 +9,7 @@ from pathlib import Path
 from holdfast.testing.suite import BackendUnderTest
 from tests.conformance.postgres_backends import POSTGRES
 from tests.conformance.redis_backends import REDIS, REDIS_CLUSTER, REDIS_SENTINEL
+from tests.conformance.redlock_backends import REDLOCK
 
 _numbers = itertools.count()
 
@@ -65,4 +66,4 @@ SQLITE_TICK = BackendUnderTest(
     litter=_litter,
 )
 
-REGISTERED = (MEMORY, SQLITE, REDIS, REDIS_SENTINEL, REDIS_CLUSTER, POSTGRES)
+REGISTERED = (MEMORY, SQLITE, REDIS, REDIS_SENTINEL, REDIS_CLUSTER, REDLOCK, POSTGRES)

@@ -146,6 +146,7 @@ class Ticket:
     deaf = False  # nobody could be told for a while, so others may have been let in
     doubtful = False  # a copy of the claim may still be under way
     broken = False  # it was granted and taken away again, before we heard of either
+    resting = False  # its try has failed, and it pauses before the next
 
     def __init__(self, name: str, claim_id: str, ttl: float) -> None:
         self.name = name
@@ -219,6 +220,8 @@ class Book:
                     if ticket.renew_at < inf:
                         ticket.renew_at = -inf
                         ticket.deaf = True
+            case "freed":
+                self._freed(notice.name)
             case "forgotten":
                 for state in tuple(self.leases.values()):
                     state.deadline = -inf  # somebody else may be in already
@@ -231,6 +234,15 @@ class Book:
                 notice.claim_id, notice.token, notice.life, notice.granted_at, notice.slots
             )
             ticket.settle(Handed(granted))
+
+    def _freed(self, name: str) -> None:
+        """Let one of those go on that rest before they come again: the one that rests longest."""
+        for ticket in tuple(self.tickets.values()):
+            if ticket.name == name and ticket.resting:
+                ticket.resting = False
+                if ticket.bell is not None:
+                    ticket.bell.ring()
+                return
 
     def _broken(self, notice: Notice) -> None:
         ticket = self.tickets.get(notice.claim_id)

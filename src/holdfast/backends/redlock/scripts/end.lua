@@ -1,0 +1,31 @@
+-- Take the vote back. ARGV from 2 on: id, and how: released, withdrawn, or undone without a word to
+-- those who wait. Counterpart: _end in rules/voter.py.
+
+call('HDEL', KEYS[1], '') -- a first write that a full server allows: so it allows the next ones
+local id, how = ARGV[2], ARGV[3]
+sweep()
+if slip[ID] == id then
+    slip[ID] = ''
+    if how ~= 'x' then
+        free()
+    end
+    how = how == 'r' and 'r' or 'w'
+    bury(id, how)
+    put_down()
+    return {'ended', how, '', {}}
+end
+local kept = {}
+for _, watcher in ipairs(slip[WATCHERS]) do
+    if watcher[1] ~= id then
+        kept[#kept + 1] = watcher
+    end
+end
+if #kept < #slip[WATCHERS] then
+    slip[WATCHERS] = kept
+    put_down()
+end
+local known = fate(id)
+if not known then -- it may still be under way: buried, it comes too late
+    bury(id, 'w')
+end
+return {'ended', known or 'w', '', tenures()}

@@ -47,8 +47,8 @@ class Orders:
         """Order ``weight`` of a name's capacity: all, for one holder, unless said otherwise."""
         if kind not in self._capabilities.kinds:
             raise Unsupported(
-                f"{self._capabilities.backend} cannot keep a {kind} soundly; memory, sqlite and"
-                " redis can"
+                f"{self._capabilities.backend} cannot keep a {kind} soundly; memory, sqlite, redis"
+                " and postgres can"
             )
         span = self._ttl
         if not isinstance(ttl, Unset):

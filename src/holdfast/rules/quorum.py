@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping
 from typing import NamedTuple, TypeAlias
 
-from holdfast.errors import BackendUnavailable
+from holdfast.errors import BackendUnavailable, Unsupported
 from holdfast.rules import ballot
 from holdfast.rules.ballot import Terms, Votes
 from holdfast.rules.messages import (
@@ -71,7 +71,10 @@ def story(request: Request, terms: Terms, known: Mapping[str, Claim]) -> Story:
         case Look():
             return look(request, terms)
         case _:
-            raise TypeError(f"a quorum is not asked {type(request).__name__}")
+            raise Unsupported(
+                f"{terms.shown}: a quorum keeps locks alone, no {type(request).__name__.lower()};"
+                " memory, sqlite, redis and postgres can"
+            )
 
 
 def claim(request: Claim, terms: Terms) -> Story:

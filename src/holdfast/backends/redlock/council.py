@@ -52,8 +52,8 @@ class Council:
         for other in self.nodes:
             if other is not node and other.self is not None and other.self.run == said.run:
                 raise Misuse(
-                    f"{self.shown}: {other.name} and {node.name} are one and the same server, and one"
-                    " server has one vote. Give the address of another"
+                    f"{self.shown}: {other.name} and {node.name} are one and the same server, and"
+                    " one server has one vote. Give the address of another"
                 )
         if node.self is None or node.self.run != said.run:
             self.settle_at = min(self.settle_at, clock.now())

@@ -37,6 +37,7 @@ class TestCells:
     """``get``, ``swap``, ``update``, ``delete``."""
 
     pytestmark = pytest.mark.anyio
+    needs = "records"
 
     async def test_what_is_put_in_comes_out(self, world: World) -> None:
         """A value comes back equal and of its kind; where there is none it is None, version 0."""

@@ -46,6 +46,7 @@ class TestLimits:
     """``acquire`` and ``try_acquire``."""
 
     pytestmark = pytest.mark.anyio
+    needs = "buckets"
 
     async def test_a_burst_and_no_more(self, world: World) -> None:
         """However many ask at once, ten get in; the others are told when to come again."""

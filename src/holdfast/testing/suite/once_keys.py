@@ -40,6 +40,7 @@ class TestOnce:
     """``run``, ``with``, ``forget``."""
 
     pytestmark = pytest.mark.anyio
+    needs = "records"
 
     async def test_the_result_is_given_back(self, world: World) -> None:
         """Later callers get what the first one's work returned, equal and of its kind."""

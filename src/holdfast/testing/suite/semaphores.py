@@ -24,6 +24,7 @@ class TestSemaphores:
     """A number of permits."""
 
     pytestmark = pytest.mark.anyio
+    needs = "semaphore"
 
     async def test_slots_are_unique_and_used_again(self, world: World) -> None:
         """Each holder has another slot; the one that is given back is the next to be had."""

@@ -28,6 +28,7 @@ class TestReadersAndWriter:
     """A readers/writer lock."""
 
     pytestmark = pytest.mark.anyio
+    needs = "rwlock"
 
     async def test_readers_share_and_a_writer_does_not(self, world: World) -> None:
         """Any number of readers may be in at once; a writer only when nobody else is."""

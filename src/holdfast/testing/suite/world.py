@@ -100,8 +100,8 @@ class World:
         prefix: str | None = None,
     ) -> Asker:
         """Make a wire without a client; skip the test where there is no such ``family``."""
-        if family and not getattr(self.capabilities, family):
-            pytest.skip(f"{self.backend.name} says that it has no {family}")
+        if family:
+            self.require(family)
         asker = Asker(self.url, prefix or self.prefix, mode or self.mode)
         self._askers.append(asker)
         return asker
@@ -154,6 +154,12 @@ class World:
             pytest.skip(f"nothing can stand between {self.backend.name} and its clients")
         return self.backend.unreachable(self.url)
 
+    def require(self, what: str) -> None:
+        """Skip the test where the backend says that it lacks a family, a kind or a queue."""
+        told = self.capabilities
+        if what not in told.kinds and not getattr(told, what, False):
+            pytest.skip(f"{self.backend.name} says that it has no {what}")
+
     def only(self, mode: Mode, why: str) -> None:
         """Skip the test in the other runtime."""
         if self.mode != mode:
@@ -194,8 +200,12 @@ def worlds(*backends: BackendUnderTest) -> Any:
     @pytest.fixture(params=combinations(*backends), ids=str)
     async def world(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[World]:
         made = World(request.param, tmp_path)
-        yield made
-        await made.close()
+        try:
+            if hasattr(request.cls, "needs"):
+                made.require(request.cls.needs)
+            yield made
+        finally:
+            await made.close()
 
     return world
 

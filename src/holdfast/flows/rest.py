@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 from holdfast.flows import explain
 from holdfast.flows.book import Ticket
 from holdfast.flows.order import Order
+from holdfast.flows.release import withdraw
 from holdfast.flows.session import Session
 from holdfast.observe import events
 from holdfast.rules import backoff
-from holdfast.rules.messages import Later
+from holdfast.rules.messages import Ended, Later
 
 if TYPE_CHECKING:
     from holdfast.flows.acquire import Trip
@@ -42,6 +43,7 @@ async def rest(session: Session, order: Order, ticket: Ticket, trip: Trip, reply
     ticket.bell = runtime.bell()
     ticket.resting = True  # after the bell was hung up: whoever finds it resting rings
     if patient:
+        ticket.doubtful = True  # from now on it is remembered there as one who waits
         session.keeper.wake()  # it hears for us
         if trip.tries == 0 and session.hub.curious:
             waited_for = runtime.now() - trip.started_at
@@ -54,8 +56,7 @@ async def rest(session: Session, order: Order, ticket: Ticket, trip: Trip, reply
         again_at = min(again_at, max(now + reply.first / 2, now + held.expires_in))
     while ticket.resting and now < again_at:
         if patient and now >= trip.give_up_at:
-            ticket.doubtful = True  # it may be remembered there as one who waits
-            raise explain.busy(session, order, trip.started_at, reply.holders, reply.told)
+            raise await _gave_up(session, order, ticket, trip, reply)
         await ticket.bell.wait(min(again_at, max(trip.give_up_at, now)) if patient else again_at)
         session.refuse_if_closed()
         now = runtime.now()
@@ -65,3 +66,14 @@ async def rest(session: Session, order: Order, ticket: Ticket, trip: Trip, reply
         if session.book.may_say(order.name, now, LONG_WAIT):
             waited_for = now - trip.started_at
             session.hub.tell(events.Waited(order.name, waited_for, reply.holders))
+
+
+async def _gave_up(
+    session: Session, order: Order, ticket: Ticket, trip: Trip, reply: Later
+) -> Exception:
+    """Say good-bye where the claim is remembered as one who waits; busy only if that is heard."""
+    gone = await withdraw(session, order.name, ticket.claim_id, order.want.ttl)
+    ticket.doubtful = False  # nothing is left, or the keeper sees to it
+    if not isinstance(gone, Ended):
+        return explain.unresolved(session, order, trip.started_at)
+    return explain.busy(session, order, trip.started_at, reply.holders, reply.told)

@@ -69,6 +69,7 @@ class TestSingletons:
 
     async def test_one_completed_run_per_slot(self, world: World) -> None:
         """A completed run closes its slot for all copies, also for those who waited for it."""
+        world.require("records")
         told: list[Any] = []
         alice, bob = world.party(), world.party(observers=[told.append])
         work = Work(world, held=True)
@@ -86,6 +87,7 @@ class TestSingletons:
 
     async def test_a_failed_run_leaves_its_slot_open(self, world: World) -> None:
         """What raises has not completed: the next copy runs in the same slot."""
+        world.require("records")
         alice, bob = world.party(), world.party()
         failing, work = Work(world), Work(world)
         failing.error = ValueError("no disk")
@@ -96,6 +98,7 @@ class TestSingletons:
 
     async def test_the_next_slot_is_open(self, world: World) -> None:
         """When the slot is over it runs again, once."""
+        world.require("records")
         parties = [world.party(), world.party()]
         work = Work(world)
 
@@ -108,6 +111,7 @@ class TestSingletons:
 
     async def test_a_run_that_was_overtaken_closes_nothing(self, world: World) -> None:
         """Who loses the lease during the run is told, and its slot is its successor's."""
+        world.require("records")
         alice, bob = world.party(), world.party()
         first, second = Work(world, held=True), Work(world)
         pending = begin(alice, first, per=LONG_SLOT, on_loss="flag")
@@ -126,6 +130,7 @@ class TestSingletons:
 
     async def test_a_decorated_function(self, world: World) -> None:
         """Each name that the arguments make is a singleton of its own."""
+        world.require("records")
         alice = world.party()
         client: Any = alice.client
 
@@ -139,6 +144,7 @@ class TestSingletons:
 
     async def test_bad_terms(self, world: World) -> None:
         """What can never be right is refused when the singleton is described."""
+        world.require("records")
         client: Any = world.client()
         for terms in (
             {"per": 0.05},

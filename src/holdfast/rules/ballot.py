@@ -71,16 +71,22 @@ def validity(yes: Mapping[int, Granted], terms: Terms, ttl: float) -> float:
     return lives[terms.need - 1] - (ttl * terms.drift + terms.slack)
 
 
-def holders(votes: Mapping[int, Busy] | Mapping[int, NotHeld], terms: Terms) -> tuple[Tenure, ...]:
-    """Give who has, or may have, a majority by what these voters say; nobody if votes are split."""
-    found = [tenure for vote in votes.values() for tenure in vote.holders]
+def holders(votes: Votes, terms: Terms) -> tuple[Tenure, ...]:
+    """Give who has, or may have, a majority by what voters say; nobody if the votes are split."""
+    named = [vote for vote in votes.values() if isinstance(vote, (Busy, NotHeld))]
+    found = [tenure for vote in named for tenure in vote.holders]
     counted = Counter(tenure.holder for tenure in found)
     if not counted:
         return ()
     holder, count = counted.most_common(1)[0]
-    if count + terms.nodes - len(votes) < terms.need:
+    unheard = terms.nodes - sum(_is_heard(vote) for vote in votes.values())
+    if count + unheard < terms.need:
         return ()
     return (max((one for one in found if one.holder == holder), key=_end),)
+
+
+def _is_heard(vote: Answer) -> bool:
+    return not isinstance(vote, (BackendUnavailable, Unsettled))
 
 
 def merged(name: str, seen: Mapping[int, LockInfo], votes: Votes, terms: Terms) -> LockInfo:

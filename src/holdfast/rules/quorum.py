@@ -129,7 +129,7 @@ def _not_granted(
         return refused
     if ended and not busy:
         return Ended(request.claim_id, ended[0].how, ended[0].reason)
-    holders = ballot.holders(busy, terms)
+    holders = ballot.holders(votes, terms)
     waiters = max((vote.waiters for vote in busy.values()), default=0)
     if holders and request.patience <= 0:
         return Busy(holders, waiters)
@@ -209,8 +209,7 @@ def break_lock(request: Break, terms: Terms) -> Story:
     if len(broke) >= terms.need:
         return broke[0]
     if _count(votes, NotHeld) > terms.spare:
-        found = {node: vote for node, vote in votes.items() if isinstance(vote, NotHeld)}
-        return NotHeld(ballot.holders(found, terms))
+        return NotHeld(ballot.holders(votes, terms))
     raise ballot.unavailable(votes, terms, "unknown")
 
 

@@ -45,13 +45,15 @@ class Stood(NamedTuple):
     """How a voter stands: whether it may vote, and the highest token it ever gave.
 
     ``wall`` is what its clock shows, in microseconds; ``remembers``: it is another process than the
-    one that was let in, and has kept everything.
+    one that was let in, and has kept everything; ``blank_for``: for how many seconds it has known
+    that it knows nothing at all, which can happen to a process that goes on (``FLUSHALL``).
     """
 
     settled: bool
     highest: int
     wall: int
     remembers: bool = False
+    blank_for: float | None = None
 
 
 VoterRequest: TypeAlias = Claim | Renew | Release | Withdraw | Undo | Break | Look | Stand | Admit

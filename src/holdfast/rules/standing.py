@@ -24,10 +24,10 @@ from holdfast.rules.quorum_messages import Admit, Stood
 
 
 class Applicant(NamedTuple):
-    """A voter that is not settled. ``ready_in`` is what is left of its quarantine, in seconds."""
+    """A voter that is not settled. ``age`` is for how many seconds its process has been up."""
 
     stood: Stood
-    ready_in: float
+    age: float
 
 
 class Admissions(NamedTuple):
@@ -38,7 +38,10 @@ class Admissions(NamedTuple):
 
 
 def admissions(
-    settled: Mapping[int, Stood], applicants: Mapping[int, Applicant], terms: Terms
+    settled: Mapping[int, Stood],
+    applicants: Mapping[int, Applicant],
+    terms: Terms,
+    quarantine: float,
 ) -> Admissions:
     """Decide who may vote from now on, from what the voters that answered say of themselves."""
     let_in: dict[int, Admit] = {}
@@ -51,13 +54,23 @@ def admissions(
     for node, applicant in applicants.items():
         if applicant.stood.remembers:
             let_in[node] = Admit(0)
-        elif applicant.ready_in > 0:
-            waits.append(applicant.ready_in)
+        elif (left := quarantine - _quiet_for(applicant, founded=founded)) > 0 < quarantine:
+            waits.append(left)
         elif founded or len(settled) >= terms.need:
             let_in[node] = Admit(floor)
         else:
             waits.append(AGAIN)  # too few of the others can be asked
     return Admissions(let_in, min(waits))
+
+
+def _quiet_for(applicant: Applicant, *, founded: bool) -> float:
+    """Say for how long it has certainly given no vote that it does not know of.
+
+    A process that knows nothing though the quorum is not new may have been emptied without a
+    restart: then only the time counts since it was first asked.
+    """
+    blank_for = applicant.stood.blank_for
+    return applicant.age if founded or blank_for is None else min(applicant.age, blank_for)
 
 
 AGAIN = 0.5

@@ -84,11 +84,18 @@ class Slip(NamedTuple):
 
 
 class Standing(NamedTuple):
-    """All that a voter knows of itself. ``floor`` is what it was told when it was let in."""
+    """All that a voter knows of itself. ``floor`` is what it was told when it was let in.
+
+    ``blank_since``: when it was first asked how it stands and knew nothing.
+    """
 
     settled: bool = False
     floor: int = 0
     highest: int = 0
+    blank_since: float | None = None
+
+
+NEW = Standing()
 
 
 class Step(NamedTuple):
@@ -103,7 +110,7 @@ class Step(NamedTuple):
 def step(slip: Slip, standing: Standing, request: VoterRequest, now: float, wall: int = 0) -> Step:
     """Answer one request. ``wall`` is shown to who asks how the voter stands, and goes nowhere."""
     if isinstance(request, (Stand, Admit)):
-        return _stand(slip, standing, request, wall)
+        return _stand(slip, standing, request, now, wall)
     if isinstance(request, Look):
         return Step(slip, standing, Seen((view(slip, now),)))
     slip = _swept(slip, now)
@@ -131,11 +138,15 @@ def view(slip: Slip, now: float) -> LockInfo:
     )
 
 
-def _stand(slip: Slip, standing: Standing, request: Stand | Admit, wall: int) -> Step:
+def _stand(slip: Slip, standing: Standing, request: Stand | Admit, now: float, wall: int) -> Step:
+    if standing == NEW:
+        standing = NEW._replace(blank_since=now)
     if isinstance(request, Admit) and not standing.settled:
         floor = max(standing.floor, request.floor)
         standing = Standing(settled=True, floor=floor, highest=max(standing.highest, floor))
-    return Step(slip, standing, Stood(standing.settled, standing.highest, wall))
+    blank_for = None if standing.blank_since is None else now - standing.blank_since
+    reply = Stood(standing.settled, standing.highest, wall, blank_for=blank_for)
+    return Step(slip, standing, reply)
 
 
 def _claim(slip: Slip, standing: Standing, claim: Claim, now: float) -> Step:

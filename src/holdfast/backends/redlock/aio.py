@@ -15,7 +15,7 @@ from holdfast.backends.redis.keys import packed
 from holdfast.backends.redis.line import Line
 from holdfast.backends.redis.office import Office
 from holdfast.backends.redis.switchboard import Switchboard
-from holdfast.backends.redlock.bundle import SILENT, Exchange, answered
+from holdfast.backends.redlock.bundle import Exchange, answered, silent
 from holdfast.backends.redlock.council import Council
 from holdfast.backends.redlock.names import Scan, names_in_use
 from holdfast.backends.redlock.node import QUESTIONS, Node, Self
@@ -229,8 +229,9 @@ class AioWire:
                 error = BackendUnavailable(f"{node.name}: cancelled", backend="redlock")
                 error.outcome = "unknown"
                 return error
-            silent = "no reply within" in error.message
-            node.failed(SILENT if silent else error.message.removeprefix(f"{node.name}: "))
+            if "no reply within" in error.message:
+                error = silent(node)
+            node.failed(error.message.removeprefix(f"{node.name}: "))
             return error
         raw = future.result()
         if isinstance(raw, Exception) and str(raw).startswith("NOSCRIPT"):

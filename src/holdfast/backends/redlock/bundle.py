@@ -272,8 +272,7 @@ class Bundle:
             if late:
                 strand.node.failed(SILENT)
             for at, _ in late:
-                error = faults.silent(strand.node.name)
-                current.put(at, strand.node.number, error)
+                current.put(at, strand.node.number, silent(strand.node))
         for found in current.answers:
             self._council.hear(found.values())
 
@@ -284,6 +283,11 @@ def answered(node: Node, request: VoterRequest, raw: Any) -> Answer:
         return read(request, raw, node.name)
     text = str(raw)
     return unscripted(node) if text.startswith("NOSCRIPT") else faults.refused(node.name, text)
+
+
+def silent(node: Node) -> BackendUnavailable:
+    """Say that a server has not answered in its time; it may have done what it was asked."""
+    return BackendUnavailable(f"{node.name}: {SILENT}", backend="redlock", outcome="unknown")
 
 
 def unscripted(node: Node) -> BackendUnavailable:

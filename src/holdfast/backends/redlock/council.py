@@ -101,8 +101,8 @@ class Council:
                 settled[number] = stood
                 continue
             kept = stood._replace(remembers=stood.remembers and said.durable)
-            applicants[number] = Applicant(kept, said.ready_in(self.quorum.quarantine))
-        decided = admissions(settled, applicants, self.terms)
+            applicants[number] = Applicant(kept, said.age_now())
+        decided = admissions(settled, applicants, self.terms, self.quorum.quarantine)
         absent = len(settled) + len(applicants) < self.terms.nodes
         look_in = min(decided.look_in, AGAIN) if applicants and absent else decided.look_in
         self.settle_at = clock.now() + look_in

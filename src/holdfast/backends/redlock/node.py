@@ -55,9 +55,9 @@ class Self:
         self.policy = info.get("maxmemory_policy", "unknown") if full else "noeviction"
         self.durable = info.get("aof_enabled") == "1" and _setting(raw[1]) == "always"
 
-    def ready_in(self, quarantine: float) -> float:
-        """Say how much is left of its quarantine."""
-        return quarantine and quarantine - (self.age + clock.now() - self.seen_at)
+    def age_now(self) -> float:
+        """Say for how long its process has been up."""
+        return self.age + clock.now() - self.seen_at
 
 
 QUESTIONS = (

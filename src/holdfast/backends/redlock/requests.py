@@ -115,7 +115,8 @@ def read(request: VoterRequest, raw: Any, shown: str) -> VoterReply | BackendUna
 def _rare(request: VoterRequest, raw: Any, shown: str) -> VoterReply | BackendUnavailable:
     match raw[0]:
         case b"stood":
-            return Stood(raw[1] == 1, raw[2], raw[3], raw[4] == 1)
+            blank_for = None if raw[5] < 0 else raw[5] / 1e6
+            return Stood(raw[1] == 1, raw[2], raw[3], raw[4] == 1, blank_for)
         case b"refused":
             return Refused(raw[1].decode(), raw[2].decode())
         case b"broke":

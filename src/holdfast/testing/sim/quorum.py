@@ -54,7 +54,6 @@ class Voter:
     def __init__(self, number: int, host: Host, quorum: Quorum, scheduler: Scheduler) -> None:
         self._scheduler = scheduler
         self._quorum = quorum
-        self._quarantine = host.quarantine
         self._clock = Clock(1000.0 * number, host.rate)
         self._wall = Clock(host.wall + quorum.skew * number, host.rate)
         self.slips: dict[str, Slip] = {}
@@ -69,9 +68,9 @@ class Voter:
         """Read its clock."""
         return self._clock.base + self._clock.rate * self._scheduler.time
 
-    def ready_in(self) -> float:
-        """Say how much is left of its quarantine."""
-        return self._born_at + self._quarantine - self.now()
+    def age(self) -> float:
+        """Say for how long its process has been up."""
+        return self.now() - self._born_at
 
     def answer(self, request: VoterRequest, inboxes: dict[str, object]) -> Answer:
         """Answer, and tell whom it concerns."""
@@ -154,7 +153,7 @@ class QuorumWire(SimWire):
         self._terms = server.terms
         self._inboxes: dict[str, object] = server.inboxes  # type: ignore[assignment]
         self._claims: dict[str, Claim] = client.claimed
-        self._ready_in: dict[int, float] = {}
+        self._ages: dict[int, float] = {}
         self._settle_at = -inf
 
     async def _exchange(self, requests: Sequence[Request], deadline: float) -> Answers:
@@ -204,11 +203,12 @@ class QuorumWire(SimWire):
         stood = {number: one for number, one in found.items() if isinstance(one, Stood)}
         settled = {number: one for number, one in stood.items() if one.settled}
         applicants = {
-            number: Applicant(one, self._ready_in[number])
+            number: Applicant(one, self._ages[number])
             for number, one in stood.items()
             if not one.settled
         }
-        decided = admissions(settled, applicants, self._terms)
+        quarantine = self.client.world.plan.host.quarantine
+        decided = admissions(settled, applicants, self._terms, quarantine)
         self._settle_at = self.client.scheduler.time + decided.look_in
         if decided.let_in:
             let_in = decided.let_in
@@ -251,7 +251,7 @@ class QuorumWire(SimWire):
                 return  # the connection went with the process that it led to
             answer = voter.answer(request, self._inboxes)
             if isinstance(request, Stand):
-                self._ready_in[number] = voter.ready_in()
+                self._ages[number] = voter.age()
             heard = fate.answered and client.cut_until <= scheduler.time
             if current is not None and heard:
                 self._hand_on((current, at, number, answer), scheduler.time + fate.back)

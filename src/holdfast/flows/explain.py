@@ -58,6 +58,15 @@ def unresolved(session: Session, order: Order, started_at: float) -> BackendUnav
     )
 
 
+def unready(session: Session, order: Order, told: tuple[str, ...]) -> BackendUnavailable:
+    """Say that ``wait`` is over and too many servers of a quorum have just restarted."""
+    return BackendUnavailable(
+        f"{called(order.name)} is not granted to anybody yet, because too few servers vote:"
+        f" {'; '.join(told)}. Wait for longer, or turn their quarantine off with ?quarantine=0.",
+        backend=session.backend,
+    )
+
+
 def too_late(session: Session, order: Order, *, unsure: bool) -> BackendUnavailable:
     """Say that the grant was over before the caller could use it.
 

@@ -45,9 +45,6 @@ async def rest(session: Session, order: Order, ticket: Ticket, trip: Trip, reply
     if patient:
         ticket.doubtful = True  # from now on it is remembered there as one who waits
         session.keeper.wake()  # it hears for us
-        if trip.tries == 0 and session.hub.curious:
-            waited_for = runtime.now() - trip.started_at
-            session.hub.tell(events.Queued(order.name, waited_for))
     pause = backoff.pause(trip.tries, runtime.dice(), reply.first, reply.longest, reply.jitter)
     trip.tries += 1
     now = runtime.now()
@@ -76,4 +73,6 @@ async def _gave_up(
     ticket.doubtful = False  # nothing is left, or the keeper sees to it
     if not isinstance(gone, Ended):
         return explain.unresolved(session, order, trip.started_at)
+    if reply.unready:
+        return explain.unready(session, order, reply.told)
     return explain.busy(session, order, trip.started_at, reply.holders, reply.told)

@@ -136,7 +136,8 @@ class Later(NamedTuple):
     """The claim does not hold and this backend keeps no queue: come again, with a new claim.
 
     After a pause that grows from ``first`` to ``longest`` and is spread by ``jitter``, or when the
-    inbox is told that the name is free. ``told`` is what each of several servers said.
+    inbox is told that the name is free. ``told`` is what each of several servers said; ``unready``:
+    nobody is in the way, but too many of them have just restarted.
     """
 
     holders: tuple[Tenure, ...]
@@ -144,6 +145,7 @@ class Later(NamedTuple):
     longest: float
     jitter: float = 0.5
     told: tuple[str, ...] = ()
+    unready: bool = False
 
 
 class Ended(NamedTuple):

@@ -38,7 +38,7 @@ from holdfast.rules.messages import (
     Seen,
     Withdraw,
 )
-from holdfast.rules.quorum_messages import Answer, Undo, VoterRequest
+from holdfast.rules.quorum_messages import Answer, Undo, Unsettled, VoterRequest
 
 
 class Ask(NamedTuple):
@@ -120,7 +120,8 @@ def _not_granted(
     refused = next((vote for vote in votes.values() if isinstance(vote, Refused)), None)
     busy = {node: vote for node, vote in votes.items() if isinstance(vote, Busy)}
     ended = [vote for vote in votes.values() if isinstance(vote, Ended)]
-    if refused is None and not busy and not ended:
+    unready = request.patience > 0 and len(_yes(votes)) + _count(votes, Unsettled) >= terms.need
+    if refused is None and not busy and not ended and not unready:
         sure = all(_is_sure(votes.get(node)) for node in range(terms.nodes))
         raise ballot.unavailable(votes, terms, "none" if sure else "unknown")
     undo = Undo(request.name, request.claim_id)
@@ -139,6 +140,7 @@ def _not_granted(
         terms.retry_max,
         terms.retry_jitter,
         told=ballot.told(votes, terms),
+        unready=unready and not busy,
     )
 
 

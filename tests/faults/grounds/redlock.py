@@ -19,6 +19,7 @@ class RedlockGround(Ground):
     """A quorum: one or two of five are killed, stopped, emptied."""
 
     name = "redlock"
+    queue = False
 
     def __init__(self) -> None:
         super().__init__()

@@ -57,9 +57,17 @@ class Post:
         self.keys = KeyRing(f"{prefix}:quorum")
         self._heads: dict[tuple[str, int], bytes] = {}
         self._standing = packed(self.keys.birth)
+        self._last: tuple[object, Halves] = (None, (b"", b""))
 
     def written(self, request: VoterRequest) -> Halves:
         """Write a request: what goes before the word for the process, and what follows it."""
+        last, halves = self._last
+        if last is not request:  # the same goes to all servers, one after the other
+            halves = self._written(request)
+            self._last = request, halves
+        return halves
+
+    def _written(self, request: VoterRequest) -> Halves:
         words: tuple[Word, ...]
         match request:
             case Claim():

@@ -35,10 +35,15 @@ def url_of(servers: list[RedisServer], **options: str | int) -> str:
     return f"redlock://{hosts}{query({**TERMS, **options})}"
 
 
+def shared_quorum_url() -> str:
+    """Give the URL of the three servers that the tests of this process share."""
+    return url_of(_servers(3, os.getpid()))
+
+
 REDLOCK = BackendUnderTest(
     name="redlock",
     schemes=frozenset({"redlock", "redlock+tls"}),
-    fresh=lambda _folder: url_of(_servers(3, os.getpid())),
+    fresh=lambda _folder: shared_quorum_url(),
     unreachable=_silencer(_running(3)),
     litter=_searcher(_running(3)),
 )

@@ -14,7 +14,11 @@ NAMES = ("claim", "renew", "end", "break", "look", "stand")
 @cache
 def script(name: str) -> Script:
     """Give the script for one kind of request: the common beginning, then its own part."""
-    own = files(__package__) / "scripts"
-    body = "".join((own / f"{part}.lua").read_text("utf-8") for part in ("voter", name)).encode()
+    own = _text(name).replace("--@ moves\n", _text("moves"))
+    body = f"{_text('voter')}\n{own}".encode()
     # The protocol's own name for a script, not a secret.
     return Script(name, body, sha1(body, usedforsecurity=False).hexdigest().encode())
+
+
+def _text(name: str) -> str:
+    return (files(__package__) / "scripts" / f"{name}.lua").read_text(encoding="utf-8")

@@ -1,6 +1,8 @@
 -- Mark the vote that was given with this token, or take it away. ARGV from 2 on: token, reason, force.
 -- Counterpart: _break in rules/voter.py.
 
+--@ moves
+
 call('HDEL', KEYS[1], '') -- a first write that a full server allows: so it allows the next ones
 sweep()
 if slip[ID] == '' or slip[TOKEN] ~= tonumber(ARGV[2]) then

@@ -1,5 +1,7 @@
 -- Show one name as it stands now, changing nothing. Counterpart: view in rules/voter.py.
 
+--@ moves
+
 if slip[ID] ~= '' and slip[ENDS] <= now then
     slip[ID] = ''
 end

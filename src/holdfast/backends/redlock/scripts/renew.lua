@@ -1,6 +1,8 @@
 -- Keep the vote, under the token that the quorum has agreed on. ARGV from 2 on: id, token, ttl of each.
 -- Counterpart: _renew in rules/voter.py.
 
+--@ moves
+
 call('HDEL', KEYS[1], '') -- a first write that a full server allows: so it allows the next ones
 if not settled then
     return {'unsettled'}

@@ -11,10 +11,16 @@ from tests.faults.campaign import Campaign
 from tests.faults.grounds.every import GROUNDS
 
 SEED = 20261116
+LONG = {"redlock"}
+"""Those whose quarantines alone take longer than the default run allows."""
+
+
+def _at(name: str) -> object:
+    return pytest.param(name, marks=pytest.mark.soak) if name in LONG else name
 
 
 @pytest.mark.timeout(300)  # of which a busy machine may need most to start everybody
-@pytest.mark.parametrize("name", GROUNDS)
+@pytest.mark.parametrize("name", [_at(name) for name in GROUNDS])
 def test_no_promise_is_broken(tmp_path: Path, name: str) -> None:
     """Workers of all kinds work on while everything happens, and everybody goes on afterwards."""
     with GROUNDS[name]() as ground:

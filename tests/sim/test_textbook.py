@@ -23,7 +23,8 @@ def _textbook(seed: int) -> Plan:
 
 def _shown_by(known: int, invariant: str) -> int:
     """Give the first seed that breaks the invariant, the known one before all others."""
-    for seed in (known, *range(ENOUGH)):
+    seeds: list[int] = [known, *range(ENOUGH)]
+    for seed in seeds:
         violation = World(_textbook(seed)).run()
         if violation is not None and violation.invariant == invariant:
             return seed

@@ -147,6 +147,7 @@ class Ticket:
     doubtful = False  # a copy of the claim may still be under way
     broken = False  # it was granted and taken away again, before we heard of either
     resting = False  # its try has failed, and it pauses before the next
+    hurries = False  # it was told that the name is free before it could rest
 
     def __init__(self, name: str, claim_id: str, ttl: float) -> None:
         self.name = name
@@ -220,6 +221,8 @@ class Book:
                     if ticket.renew_at < inf:
                         ticket.renew_at = -inf
                         ticket.deaf = True
+                    elif ticket.resting:
+                        self._freed(ticket.name)
             case "freed":
                 self._freed(notice.name)
             case "forgotten":
@@ -236,13 +239,16 @@ class Book:
             ticket.settle(Handed(granted))
 
     def _freed(self, name: str) -> None:
-        """Let one of those go on that rest before they come again: the one that rests longest."""
-        for ticket in tuple(self.tickets.values()):
-            if ticket.name == name and ticket.resting:
+        """Let one of those come again at once: who rests longest, or is just about to rest."""
+        mine = [ticket for ticket in tuple(self.tickets.values()) if ticket.name == name]
+        for ticket in mine:
+            if ticket.resting:
                 ticket.resting = False
                 if ticket.bell is not None:
                     ticket.bell.ring()
                 return
+        for ticket in mine[:1]:
+            ticket.hurries = True  # the word was quicker than the answer to its claim
 
     def _broken(self, notice: Notice) -> None:
         ticket = self.tickets.get(notice.claim_id)

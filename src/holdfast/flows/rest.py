@@ -42,6 +42,8 @@ async def rest(session: Session, order: Order, ticket: Ticket, trip: Trip, reply
         raise explain.busy(session, order, trip.started_at, reply.holders, reply.told)
     ticket.bell = runtime.bell()
     ticket.resting = True  # after the bell was hung up: whoever finds it resting rings
+    if ticket.hurries:
+        ticket.resting = False  # looked at after that: it is told in one way or the other
     if patient:
         ticket.doubtful = True  # from now on it is remembered there as one who waits
         session.keeper.wake()  # it hears for us

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +12,7 @@ import pytest
 from holdfast import AsyncClient, Client, Misuse, Unsupported
 from holdfast.backends.redlock.target import quorum_of
 from holdfast.settings import address
+from holdfast.testing.watching import eventually
 from tests.backends.redlock.quorum import quorum
 from tests.servers.redis import RedisServer
 
@@ -103,3 +106,22 @@ def test_passwords_are_nowhere() -> None:
                 client.lock("x").acquire()
             assert "wrong" not in str(caught.value).replace("wrong number", "")
             assert "refuses this user name or password" in str(caught.value)
+
+
+def test_the_documented_permissions_are_enough() -> None:
+    """A user with nothing but what the page says can take, wait, be told, look, list and break."""
+    page = (Path(__file__).parents[3] / "docs" / "redlock.md").read_text("utf-8")
+    rules = " ".join(page.partition("```text\n~")[2].partition("```")[0].split())
+    with quorum(3, user=[f"app on >secret ~{rules}"]) as servers:
+        hosts = ",".join(f"app:secret@127.0.0.1:{one.port}" for one in servers.all)
+        url = f"redlock://{hosts}?quarantine=0&retry_delay=15s&retry_max=15s"
+        with Client(url) as ann, Client(url) as bob:
+            lease = ann.lock("x").acquire()
+            with ThreadPoolExecutor() as pool:
+                waiting = pool.submit(lambda: bob.lock("x").acquire(wait=15))
+                eventually(lambda: ann.show("x").waiters, 5.0, "bob to come in vain")
+                lease.release()
+                passed_on = waiting.result(timeout=6)  # sooner than his pause: he was told
+            assert [one.name for one in ann.locks()] == ["x"]
+            ann.break_lock("x", token=passed_on.token, reason="enough")
+            eventually(lambda: passed_on.lost, 5.0, "the break to be told")

@@ -107,9 +107,11 @@ class Bundle:
             self._council.meet(node, said)
             if greet and link.protocol == 3:  # noqa: PLR2004 - in RESP2 it could do nothing else
                 link.send(greet, deadline)
-                refusal = link.read_anything(deadline)
-                if isinstance(refusal, Exception):
-                    complain(node.name, str(refusal))
+                heard = link.read_anything(deadline)
+                if isinstance(heard, Exception):
+                    complain(node.name, str(heard))
+                else:
+                    self.pushes.append(heard)  # from now on; what was said before is missed
         except BaseException:
             link.close()
             raise

@@ -1,7 +1,7 @@
 """The keeper's wire and its ear: a client's inbox, heard on the keeper's own connections.
 
 The inbox is open on every server that can be reached; a notice from any of them will do. What was
-missed costs at most a pause between two tries.
+missed costs at most a pause between two tries; whoever rests when an inbox opens tries at once.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from holdfast import clock
+from holdfast.backends.redis.inboxes import MISSED
 from holdfast.backends.redis.replies import read_notice
 from holdfast.backends.redis.requests import command
 from holdfast.backends.redlock.bundle import Bundle
@@ -114,10 +115,12 @@ class Ear:
 
 
 def notices(address: str, pushes: Sequence[object]) -> list[Notice]:
-    """Read what came to the inbox."""
+    """Read what came to the inbox; where it was just opened, something may have been missed."""
     found: list[Notice] = []
     for push in pushes:
-        if isinstance(push, list) and len(push) == 3 and push[0] == b"message":  # noqa: PLR2004
+        if isinstance(push, list) and push[0] == b"subscribe":
+            found.append(MISSED)
+        elif isinstance(push, list) and len(push) == 3 and push[0] == b"message":  # noqa: PLR2004
             notice = read_notice(address, push[2])
             if notice is not None:
                 found.append(notice)

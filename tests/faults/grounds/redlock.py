@@ -32,9 +32,11 @@ class RedlockGround(Ground):
         return self
 
     def close(self) -> None:
-        """End all five."""
+        """End all five; nothing may be left there that does not end by itself."""
+        leaked = [key for server in self._servers if server.running for key in _endless(server)]
         for server in self._servers:
             server.close()
+        assert leaked == []
 
     def url(self) -> str:
         """Give the URL of the quorum."""
@@ -87,6 +89,10 @@ class RedlockGround(Ground):
         scene.wait(SHORT)
         start_all(killed)
         eventually(lambda: all(map(votes, killed)), 30, "the end of their quarantine")
+
+
+def _endless(server: RedisServer) -> list[str]:
+    return [key for key in server.ask("KEYS", "*") if server.ask("PTTL", key) == -1]
 
 
 def votes(server: RedisServer) -> bool:

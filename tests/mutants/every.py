@@ -1,6 +1,6 @@
 """All mutants, room by room."""
 
-from tests.mutants import in_backends, in_claims, in_families, in_flows, in_runtimes
+from tests.mutants import in_backends, in_claims, in_families, in_flows, in_quorum, in_runtimes
 from tests.mutants.mutant import Mutant
 
 MUTANTS: tuple[Mutant, ...] = (
@@ -9,4 +9,5 @@ MUTANTS: tuple[Mutant, ...] = (
     *in_flows.MUTANTS,
     *in_runtimes.MUTANTS,
     *in_backends.MUTANTS,
+    *in_quorum.MUTANTS,
 )

@@ -2,10 +2,14 @@
 
 from pathlib import Path
 
+import pytest
+
 from holdfast import Client
 from holdfast.testing.watching import eventually
 from tests.cli.shell import Shell
 from tests.conformance.redlock_backends import shared_quorum_url
+
+pytestmark = pytest.mark.timeout(60)  # each command is a process that starts on a busy machine
 
 
 def test_ls_show_and_break(tmp_path: Path) -> None:
@@ -23,17 +27,13 @@ def test_ls_show_and_break(tmp_path: Path) -> None:
             )
             assert broken.returncode == 0, broken.stderr
             eventually(lambda: lease.lost, 5.0, "the holder to be told")
-        wrong = shell.run("break", "shell:1", "--if-token", "1", "--reason", "too late")
-        assert wrong.returncode != 0
         assert shell.json("ls", "shell:") == []
 
 
 def test_run_and_a_lease_without_a_process(tmp_path: Path) -> None:
-    """A command runs under the lock; a handle is renewed and released by another process."""
+    """A command runs under the lock; a handle is released by another process."""
     with Shell(tmp_path, shared_quorum_url()) as shell:
-        assert shell.run("run", "shell:2", "--", "true").returncode == 0
-        handle = shell.run("acquire", "shell:3", "--ttl", "1m").stdout.strip()
-        assert shell.run("run", "shell:3", "--no-wait", "--", "true").returncode == 75
-        assert shell.run("renew", handle).returncode == 0
+        handle = shell.run("acquire", "shell:2", "--ttl", "1m").stdout.strip()
+        assert shell.run("run", "shell:2", "--no-wait", "--", "true").returncode == 75
         assert shell.run("release", handle).returncode == 0
-        assert shell.run("run", "shell:3", "--no-wait", "--", "true").returncode == 0
+        assert shell.run("run", "shell:2", "--no-wait", "--", "true").returncode == 0

@@ -9,7 +9,7 @@ CODE := $(wildcard src tests benchmarks examples conftest.py)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-debian test-debian-postgres check format-check lint types contracts bench bench-redis bench-limits bench-postgres bench-checker sim faults mutants soak format clean
+.PHONY: help demo test test-debian test-debian-postgres check format-check lint types contracts bench bench-redis bench-limits bench-postgres bench-redlock bench-checker sim faults mutants soak format clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -85,6 +85,9 @@ bench-redis: $(INSTALLED) ## the same on Redis, against the bare wire and its pe
 
 bench-postgres: $(INSTALLED) ## the same on PostgreSQL, against bare statements and its peers
 	$(BIN)/python -m benchmarks.postgres.run
+
+bench-redlock: $(INSTALLED) ## the same on a quorum of five servers, against other Redlocks
+	$(BIN)/python -m benchmarks.redlock.run
 
 bench-limits: $(INSTALLED) ## rate limits on Redis, against the library `limits`
 	$(BIN)/python -m benchmarks.redis.run --only limited

@@ -18,9 +18,10 @@ from sybil.sybil import SybilCollection
 
 pytest_plugins = ["pytester"]  # only here: a conftest further down may not name plugins
 
-SETTINGS = ("HOLDFAST_URL", "POSTGRES_URL", "REDIS_URL", "XDG_STATE_HOME")
+SETTINGS = ("HOLDFAST_URL", "POSTGRES_URL", "REDIS_URL", "REDLOCK_URL", "XDG_STATE_HOME")
 WITH_REDIS = ["README.md", "docs/redis.md", "docs/migrating-redis.md"]
 WITH_POSTGRES = ["docs/migrations.md", "docs/postgres.md"]
+WITH_REDLOCK = ["docs/redlock.md"]
 
 
 def _enter(page: dict[str, Any]) -> None:
@@ -47,6 +48,15 @@ def _enter_with_postgres(page: dict[str, Any]) -> None:
     url = shared_postgres().url(quarantine=0)
     _enter(page)
     os.environ["POSTGRES_URL"] = url
+
+
+def _enter_with_redlock(page: dict[str, Any]) -> None:
+    """Give the page three servers of its own."""
+    from tests.conformance.redlock_backends import shared_quorum_url
+
+    url = shared_quorum_url()
+    _enter(page)
+    os.environ["REDLOCK_URL"] = url
 
 
 def _leave(page: dict[str, Any]) -> None:
@@ -80,7 +90,7 @@ PARSERS = [PythonCodeBlockParser(), SkipParser()]
 PAGES = Sybil(
     parsers=PARSERS,
     patterns=["docs/*.md", "docs/**/*.md"],
-    excludes=[*WITH_REDIS, *WITH_POSTGRES],
+    excludes=[*WITH_REDIS, *WITH_POSTGRES, *WITH_REDLOCK],
     setup=_enter,
     teardown=_leave,
 )
@@ -90,7 +100,12 @@ PAGES_WITH_REDIS = Sybil(
 PAGES_WITH_POSTGRES = Sybil(
     parsers=PARSERS, patterns=WITH_POSTGRES, setup=_enter_with_postgres, teardown=_leave
 )
-pytest_collect_file = SybilCollection((PAGES, PAGES_WITH_REDIS, PAGES_WITH_POSTGRES)).pytest()
+PAGES_WITH_REDLOCK = Sybil(
+    parsers=PARSERS, patterns=WITH_REDLOCK, setup=_enter_with_redlock, teardown=_leave
+)
+pytest_collect_file = SybilCollection(
+    (PAGES, PAGES_WITH_REDIS, PAGES_WITH_POSTGRES, PAGES_WITH_REDLOCK)
+).pytest()
 
 
 def pytest_unconfigure() -> None:

@@ -70,6 +70,8 @@ def address(url: object) -> Address:
         url = os.environ.get(URL_VARIABLE) or f"sqlite:///{default_file()}"
     if _is_client(url):
         return _adopted(url)
+    if isinstance(url, (list, tuple)) and url and all(map(_is_client, url)):
+        return _several(url)
     if not isinstance(url, str) or "://" not in url:
         shown = repr(url) if "@" not in str(url) else "this"  # it may hold a password
         raise Misuse(
@@ -103,6 +105,16 @@ def _adopted(client: object) -> Address:
     if terms.get("path"):
         shown = f"redis+unix://{terms['path']}?db={database}"
     return Address("redis", place, shown, shown, {}, given=True, client=client)
+
+
+def _several(clients: Iterable[object]) -> Address:
+    """Read several clients: each is for one of the independent servers of a quorum."""
+    given = tuple(clients)
+    if any(_homes(client) & {*_POSTGRES} for client in given):
+        raise Misuse("a quorum is made of Redis or Valkey servers: give clients of those only")
+    place = ",".join(_adopted(client).place for client in given)
+    shown = f"redlock://{place}"
+    return Address("redlock", place, shown, shown, {}, given=True, client=given)
 
 
 def _database(thing: object) -> str:

@@ -119,6 +119,7 @@ class LockInfo(NamedTuple):
     holders: tuple[Tenure, ...]
     queue: tuple[Place, ...]
     space: NameSpace = "lock"
+    votes: tuple[str, ...] = ()  # what each server of a quorum says
 
     @property
     def held(self) -> bool:
@@ -153,6 +154,7 @@ class LockInfo(NamedTuple):
             "waiters": self.waiters,
             "holders": [held.as_json() for held in self.holders],
             "queue": [place.as_json() for place in self.queue],
+            **({"votes": list(self.votes)} if self.votes else {}),
         }
 
 
@@ -164,6 +166,8 @@ class Capabilities(NamedTuple):
     ``once`` and ``singleton`` are made of; ``buckets``: what ``limiter`` is made of.
     ``all_at_once``: several names can be had in one step (in a cluster if they share a slot);
     otherwise they are taken one by one. ``detached``: a lease can be held without a process.
+    ``queue``: who comes first is served first; a quorum has no queue, there whoever waits comes
+    again.
     """
 
     backend: str
@@ -178,6 +182,7 @@ class Capabilities(NamedTuple):
     buckets: bool = False
     all_at_once: bool = False
     detached: bool = True
+    queue: bool = True
 
 
 class Outcome(NamedTuple, Generic[T]):

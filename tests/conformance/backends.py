@@ -10,6 +10,7 @@ from holdfast.testing.suite import BackendUnderTest
 from tests.conformance.advisory_backends import ADVISORY
 from tests.conformance.postgres_backends import POSTGRES
 from tests.conformance.redis_backends import REDIS, REDIS_CLUSTER, REDIS_SENTINEL
+from tests.conformance.redlock_backends import REDLOCK
 
 _numbers = itertools.count()
 
@@ -66,4 +67,13 @@ SQLITE_TICK = BackendUnderTest(
     litter=_litter,
 )
 
-REGISTERED = (MEMORY, SQLITE, REDIS, REDIS_SENTINEL, REDIS_CLUSTER, POSTGRES, ADVISORY)
+REGISTERED = (
+    MEMORY,
+    SQLITE,
+    REDIS,
+    REDIS_SENTINEL,
+    REDIS_CLUSTER,
+    REDLOCK,
+    POSTGRES,
+    ADVISORY,
+)

@@ -105,6 +105,7 @@ class Campaign:
                 stuck=[f"{worker.name}:\n{words(worker)}" for worker in stuck],
                 failed=[f"{one.name}:\n{words(one)}" for one in _faulty(crew)],
                 left_held=left,
+                queue=self.ground.queue,
             )
 
     def _is_warm(self) -> bool:

@@ -32,6 +32,7 @@ class Ground(Scoped):
 
     name: ClassVar[str]
     proxy: Proxy | None = None
+    queue: ClassVar[bool] = True
 
     def __init__(self) -> None:
         self.program: Sequence[str] = PROGRAM

@@ -11,14 +11,10 @@ from tests.faults.campaign import Campaign
 from tests.faults.grounds.every import GROUNDS
 
 SEED = 20261116
+LONG = {"advisory", "redlock"}
+"""Those that the default run has no time for."""
 
-
-WITH_TIME = {"advisory"}
-"""Those that `make test` has no time for."""
-
-CHOSEN = [
-    pytest.param(name, marks=pytest.mark.soak) if name in WITH_TIME else name for name in GROUNDS
-]
+CHOSEN = [pytest.param(name, marks=pytest.mark.soak) if name in LONG else name for name in GROUNDS]
 
 
 @pytest.mark.timeout(300)  # of which a busy machine may need most to start everybody

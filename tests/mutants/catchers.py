@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-SEEDS = 1600
+SEEDS = 1900
 """So many seeds the simulator gets: a hundred of each kind of world. Most need a few dozen."""
 
 PYTEST = (
@@ -36,6 +36,8 @@ TOGETHER = by_pytest("rules, many", "tests/rules/test_together.py")
 GRAVES = by_pytest("tombstones", "tests/rules/test_tombstones.py")
 RECORDS = by_pytest("records", "tests/rules/test_record.py")
 BUCKETS = by_pytest("buckets", "tests/rules/test_bucket.py")
+QUORUM = by_pytest("quorum rules", "tests/rules/test_quorum.py")
+VOTER = by_pytest("voter in Lua", "tests/backends/redlock/test_voter_scripts.py")
 FLOWS = by_pytest("flows", "tests/flows")
 RUNTIMES = by_pytest("runtimes", "tests/runtimes")
 LUA = by_pytest("Lua differential", "tests/backends/redis/test_differential.py")

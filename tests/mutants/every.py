@@ -1,6 +1,14 @@
 """All mutants, room by room."""
 
-from tests.mutants import in_backends, in_claims, in_families, in_flows, in_postgres, in_runtimes
+from tests.mutants import (
+    in_backends,
+    in_claims,
+    in_families,
+    in_flows,
+    in_postgres,
+    in_quorum,
+    in_runtimes,
+)
 from tests.mutants.mutant import Mutant
 
 MUTANTS: tuple[Mutant, ...] = (
@@ -10,4 +18,5 @@ MUTANTS: tuple[Mutant, ...] = (
     *in_runtimes.MUTANTS,
     *in_backends.MUTANTS,
     *in_postgres.MUTANTS,
+    *in_quorum.MUTANTS,
 )

@@ -36,8 +36,9 @@ class Client(Locking, Sharing, Gathering, Election, Keeping):
     ) -> None:
         """Open the backend at ``url``, at ``$HOLDFAST_URL``, or the embedded default.
 
-        Instead of a URL you may give a client of redis-py or valkey-py, a psycopg connection or
-        pool, or an engine of SQLAlchemy: its settings are read, its connections are left alone.
+        Instead of a URL you may give a client of redis-py or valkey-py (or a list of them, for a
+        quorum), a psycopg connection or pool, or an engine of SQLAlchemy: its settings are read,
+        its connections are left alone.
         ``ttl`` and ``wait`` are the defaults of every lock; ``call_limit`` bounds one exchange with
         the backend; ``holder`` is a label that others see.
         """
@@ -117,8 +118,9 @@ class AsyncClient(AsyncLocking, AsyncSharing, AsyncGathering, AsyncElection, Asy
     ) -> None:
         """Open the backend at ``url``, at ``$HOLDFAST_URL``, or the embedded default.
 
-        Instead of a URL you may give a client of redis-py or valkey-py, a psycopg connection or
-        pool, or an engine of SQLAlchemy: its settings are read, its connections are left alone.
+        Instead of a URL you may give a client of redis-py or valkey-py (or a list of them, for a
+        quorum), a psycopg connection or pool, or an engine of SQLAlchemy: its settings are read,
+        its connections are left alone.
         ``ttl`` and ``wait`` are the defaults of every lock; ``call_limit`` bounds one exchange with
         the backend; ``holder`` is a label that others see.
         """

@@ -19,6 +19,8 @@ _MODULES = {
     "valkey": "holdfast.backends.redis.backend",
     "redis+sentinel": "holdfast.backends.redis.backend",
     "redis+cluster": "holdfast.backends.redis.backend",
+    "redlock": "holdfast.backends.redlock.backend",
+    "redlock+tls": "holdfast.backends.redlock.backend",
     "postgresql": "holdfast.backends.postgres.backend",
     "postgres": "holdfast.backends.postgres.backend",
     "postgresql+advisory": "holdfast.backends.advisory.backend",

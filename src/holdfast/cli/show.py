@@ -41,6 +41,8 @@ def lines(info: LockInfo) -> Iterator[str]:
         yield f"  last token {info.token}"
     for place, waiter in enumerate(info.queue, 1):
         yield _waiter(place, waiter, info.kind)
+    for vote in info.votes:
+        yield f"  vote of {printable(vote)}"
 
 
 def _state(info: LockInfo) -> str:

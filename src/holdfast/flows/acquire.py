@@ -17,6 +17,7 @@ from holdfast.flows.book import Confirmed, Handed, LeaseState, Outcome, Ticket
 from holdfast.flows.lose import disown
 from holdfast.flows.order import Order
 from holdfast.flows.release import withdraw
+from holdfast.flows.rest import LONG_WAIT, rest
 from holdfast.flows.session import Session, ask_again, ask_until
 from holdfast.observe import events
 from holdfast.rules import lease as rule
@@ -26,6 +27,7 @@ from holdfast.rules.messages import (
     Ended,
     Granted,
     Item,
+    Later,
     Refused,
     Renew,
     Renewed,
@@ -41,14 +43,14 @@ LOOK_UP = 2.0
 CROWD = 20
 """So many look for themselves; more than that share the work, each at another moment."""
 
-LONG_WAIT = 10.0
-"""After how long a wait is worth a line in the log, and then again."""
-
 
 class Trip:
     """Who calls, and how long it may take on the caller's clock."""
 
-    __slots__ = ("answer_by", "curious", "give_up_at", "owner", "started_at", "unsure")
+    __slots__ = (
+        "answer_by", "curious", "give_up_at", "owner", "rested", "say_at", "started_at", "tries",
+        "unsure",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -65,6 +67,9 @@ class Trip:
         self.give_up_at = inf if wait is None else started_at + wait
         self.answer_by = started_at + call_limit  # until the backend has answered once
         self.unsure = False  # whether an earlier claim may still be granted
+        self.rested = False  # whether the last try was in vain, at a backend without a queue
+        self.tries = 0  # how many such tries there were
+        self.say_at = started_at + LONG_WAIT
 
 
 async def acquire(session: Session, order: Order, place: tuple[str, int]) -> LeaseState:
@@ -84,11 +89,14 @@ async def acquire(session: Session, order: Order, place: tuple[str, int]) -> Lea
     trip = Trip(started_at, order.wait, session.call_limit, owner, curious=curious)
     state = await _attempt(session, order, trip, place, started_at)
     while state is None:
-        # The claim ended before its body could start: in line again, behind those who came since.
-        _displaced(session, order, trip, "the claim ended before its body could start")
         now = runtime.now()
-        if now >= trip.give_up_at:
-            raise explain.too_late(session, order, unsure=trip.unsure)
+        if trip.rested:
+            trip.rested = False  # it came in vain, to a backend without a queue, and comes again
+        else:
+            # The claim ended before its body could start: in line again, behind who came since.
+            _displaced(session, order, trip, "the claim ended before its body could start")
+            if now >= trip.give_up_at:
+                raise explain.too_late(session, order, unsure=trip.unsure)
         state = await _attempt(session, order, trip, place, now)
     return state
 
@@ -135,10 +143,11 @@ async def _attempt(
         seen = book.seen_token(name)
         inbox = session.keeper.inbox()
         claim = Claim(name, claim_id, want, session.holder, inbox, patience, seen)
+        by = asked_at + session.call_limit
+        if not trip.tries:  # who comes again may be answered after ``wait``: it was begun before
+            by = min(trip.answer_by, by)
         try:
-            reply = await session.wire.ask(
-                claim, min(trip.answer_by, asked_at + session.call_limit)
-            )
+            reply = await session.wire.ask(claim, by)
         except BackendUnavailable as error:
             reply, asked_at = await ask_again(session, claim, trip.answer_by, error, ticket)
         trip.answer_by = trip.give_up_at  # the backend has answered once: now only ``wait`` counts
@@ -148,6 +157,9 @@ async def _attempt(
             if now < deadline and not ticket.broken:  # most calls end here
                 state = begin(session, order, reply, deadline, place, trip, now)
                 return state if ticket.good() else _never_began(session, order, trip, state)
+        if type(reply) is Later:
+            await rest(session, order, ticket, trip, reply)
+            return None
         outcome = _heard(session, order, ticket, trip, reply, asked_at)
         if outcome is None:
             outcome = await _wait_in_line(session, ticket, trip)

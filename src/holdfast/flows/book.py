@@ -146,6 +146,8 @@ class Ticket:
     deaf = False  # nobody could be told for a while, so others may have been let in
     doubtful = False  # a copy of the claim may still be under way
     broken = False  # it was granted and taken away again, before we heard of either
+    resting = False  # its try has failed, and it pauses before the next
+    hurries = False  # it was told that the name is free before it could rest
 
     def __init__(self, name: str, claim_id: str, ttl: float) -> None:
         self.name = name
@@ -214,20 +216,16 @@ class Book:
                 self._granted(notice)
             case "broken" | "forced":
                 self._broken(notice)
-            case "missed":  # the inbox was deaf: whoever is known to wait asks at once
-                for ticket in tuple(self.tickets.values()):
-                    if ticket.renew_at < inf:
-                        ticket.renew_at = -inf
-                        ticket.deaf = True
-            case "ended":
-                ended = self.leases.get(notice.claim_id)
-                if ended is not None:
-                    ended.deadline = -inf  # somebody else may be in already
-                    ended.loss = notice.reason
-            case "forgotten":
+            case "missed":
+                self._missed()
+            case "freed":
+                self._freed(notice.name)
+            case "ended" | "forgotten":
+                about_all = notice.what == "forgotten"
                 for state in tuple(self.leases.values()):
-                    state.deadline = -inf  # somebody else may be in already
-                    state.loss = notice.reason
+                    if about_all or state.claim_id == notice.claim_id:
+                        state.deadline = -inf  # somebody else may be in already
+                        state.loss = notice.reason
 
     def _granted(self, notice: Notice) -> None:
         ticket = self.tickets.get(notice.claim_id)
@@ -236,6 +234,27 @@ class Book:
                 notice.claim_id, notice.token, notice.life, notice.granted_at, notice.slots
             )
             ticket.settle(Handed(granted))
+
+    def _missed(self) -> None:
+        """Take in that the inbox was deaf: whoever is known to wait asks at once."""
+        for ticket in tuple(self.tickets.values()):
+            if ticket.renew_at < inf:
+                ticket.renew_at = -inf
+                ticket.deaf = True
+            elif ticket.resting:
+                self._freed(ticket.name)
+
+    def _freed(self, name: str) -> None:
+        """Let one of those come again at once: who rests longest, or is just about to rest."""
+        mine = [ticket for ticket in tuple(self.tickets.values()) if ticket.name == name]
+        for ticket in mine:
+            if ticket.resting:
+                ticket.resting = False
+                if ticket.bell is not None:
+                    ticket.bell.ring()
+                return
+        for ticket in mine[:1]:
+            ticket.hurries = True  # the word was quicker than the answer to its claim
 
     def _broken(self, notice: Notice) -> None:
         ticket = self.tickets.get(notice.claim_id)

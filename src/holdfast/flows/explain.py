@@ -13,13 +13,20 @@ from holdfast.values import Tenure, called, origin
 
 
 def busy(
-    session: Session, order: Order, started_at: float, holders: tuple[Tenure, ...]
+    session: Session,
+    order: Order,
+    started_at: float,
+    holders: tuple[Tenure, ...],
+    told: tuple[str, ...] = (),
 ) -> LockBusy:
     """Say that others hold it, or are ahead in its queue, and ``wait`` is over."""
     waited_for = session.runtime.now() - started_at
     if session.hub.curious:
         session.hub.tell(events.Busy(order.name, waited_for, holders))
-    who = "; ".join(tenure(held) for held in holders) or "nobody right now, but others are in line"
+    nobody = "nobody right now, but others are in line"
+    if told:
+        nobody = f"nobody, because the votes are split ({'; '.join(told)})"
+    who = "; ".join(tenure(held) for held in holders) or nobody
     waited = f" after waiting {readable(waited_for)}" if order.wait else ""
     return LockBusy(
         f"{called(order.name)} is busy{waited}: held by {who}."
@@ -50,6 +57,15 @@ def unresolved(session: Session, order: Order, started_at: float) -> BackendUnav
         "`holdfast doctor` or the backend's own log may tell why.",
         backend=session.backend,
         outcome="unknown",
+    )
+
+
+def unready(session: Session, order: Order, told: tuple[str, ...]) -> BackendUnavailable:
+    """Say that ``wait`` is over and too many servers of a quorum have just restarted."""
+    return BackendUnavailable(
+        f"{called(order.name)} is not granted to anybody yet, because too few servers vote:"
+        f" {'; '.join(told)}. Wait for longer, or turn their quarantine off with ?quarantine=0.",
+        backend=session.backend,
     )
 
 

@@ -132,6 +132,22 @@ class Busy(NamedTuple):
     waiters: int
 
 
+class Later(NamedTuple):
+    """The claim does not hold and this backend keeps no queue: come again, with a new claim.
+
+    After a pause that grows from ``first`` to ``longest`` and is spread by ``jitter``, or when the
+    inbox is told that the name is free. ``told`` is what each of several servers said; ``unready``:
+    nobody is in the way, but too many of them have just restarted.
+    """
+
+    holders: tuple[Tenure, ...]
+    first: float
+    longest: float
+    jitter: float = 0.5
+    told: tuple[str, ...] = ()
+    unready: bool = False
+
+
 class Ended(NamedTuple):
     """The claim is over, and how; ``holders`` are those who have the name now."""
 
@@ -178,10 +194,10 @@ class Notice(NamedTuple):
     ``life`` is how long the grant lives from the moment it was made; ``forced``: it is gone. Three
     come from the client's own side of the wire: ``ended`` (what this grant stood on is gone) and,
     about all its claims, ``missed`` (the inbox was deaf for a while) and ``forgotten`` (the backend
-    has lost its memory).
+    has lost its memory). ``freed`` is told to those who came in vain, by a backend without a queue.
     """
 
-    what: Literal["granted", "broken", "forced", "ended", "missed", "forgotten"]
+    what: Literal["granted", "broken", "forced", "ended", "missed", "forgotten", "freed"]
     inbox: str
     name: str
     claim_id: str
@@ -195,7 +211,9 @@ class Notice(NamedTuple):
 ClaimRequest: TypeAlias = Claim | Renew | Release | Withdraw | Advance | Break | Look
 """What the rule for claims decides."""
 
-OneReply: TypeAlias = Granted | Waiting | Busy | Ended | Refused | Renewed | Broke | NotHeld | Seen
+OneReply: TypeAlias = (
+    Granted | Waiting | Busy | Later | Ended | Refused | Renewed | Broke | NotHeld | Seen
+)
 """What is answered to a request about one name."""
 
 if TYPE_CHECKING:

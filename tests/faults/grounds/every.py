@@ -8,6 +8,7 @@ from tests.faults.grounds.cluster import ClusterGround
 from tests.faults.grounds.cluster_replicas import ClusterReplicasGround
 from tests.faults.grounds.postgres import PostgresGround
 from tests.faults.grounds.redis import RedisGround
+from tests.faults.grounds.redlock import RedlockGround
 from tests.faults.grounds.sentinel import SentinelGround
 from tests.faults.grounds.sqlite import SqliteGround
 
@@ -19,5 +20,6 @@ _EVERY: tuple[type[Ground], ...] = (
     SentinelGround,
     ClusterGround,
     ClusterReplicasGround,
+    RedlockGround,
 )
 GROUNDS: dict[str, Callable[[], Ground]] = {ground.name: ground for ground in _EVERY}

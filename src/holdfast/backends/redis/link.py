@@ -123,6 +123,8 @@ class Link:
     def read_pushes(self) -> list[Any]:
         """Give what came unasked; to be called when the socket is readable."""
         self._fill(clock.now() + SHORTEST)
+        while hasattr(self._socket, "pending") and self._socket.pending():  # TLS reads ahead
+            self._fill(clock.now() + SHORTEST)
         reply = self._next()
         while reply is not NOTHING_YET:
             self.pushes.append(reply)

@@ -17,10 +17,12 @@ from holdfast.flows import rounds
 from holdfast.flows.book import Book
 from holdfast.flows.session import Session
 from holdfast.observe.events import Event
+from holdfast.rules.messages import Claim
 from holdfast.testing.sim.clocks import Clock
 from holdfast.testing.sim.interruption import interrupt
 from holdfast.testing.sim.keeper import SimKeeper
 from holdfast.testing.sim.plan import Member
+from holdfast.testing.sim.quorum import QuorumServer, QuorumWire
 from holdfast.testing.sim.runtimes import AioLike, SyncLike
 from holdfast.testing.sim.scheduler import Process, Task
 from holdfast.testing.sim.server import Server
@@ -76,9 +78,15 @@ class Client(Process):
         self.runtime = AioLike(self) if plan.style == "aio" else SyncLike(self)
         if plan.interrupt_at:
             interrupt(self.runtime, plan.interrupt_at)
-        self.session = self._session(SimWire(self, self.server, self.network, ""), self.runtime)
-        self.keeper_wire = SimWire(self, self.server, self.keeper_network, "keeper ")
+        self.claimed: dict[str, Claim] = {}  # by a quorum's wires: what its leases asked for
+        self.session = self._session(self._wire(self.network, ""), self.runtime)
+        self.keeper_wire = self._wire(self.keeper_network, "keeper ")
         self.keeper_session = self._session(self.keeper_wire, SyncLike(self))
+
+    def _wire(self, network: Network, label: str) -> SimWire:
+        if isinstance(self.server, QuorumServer):
+            return QuorumWire(self, self.server, network, label)
+        return SimWire(self, self.server, network, label)
 
     def _session(self, wire: SimWire, runtime: SyncLike) -> Session:
         return Session(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from holdfast.testing.sim.client import Client
 from holdfast.testing.sim.plan import Fault, Hold
+from holdfast.testing.sim.quorum import QuorumServer
 from holdfast.testing.sim.scheduler import Task
 
 if TYPE_CHECKING:
@@ -101,6 +102,12 @@ def _fork(world: World, parent: Client) -> None:
 
 def _restart(world: World, fault: Fault, ends_at: float) -> None:
     server = world.server
+    if isinstance(server, QuorumServer):
+        voter = server.voters[fault.who % len(server.voters)]
+        if not voter.down:
+            voter.down = True
+            world.scheduler.at(ends_at, lambda _: voter.restart(fault.kind))
+        return
     if server.down:
         return
     server.down = True

@@ -85,6 +85,14 @@ class Host(NamedTuple):
     knows_dead: bool = False  # it is told when a client's process dies
 
 
+class Quorum(NamedTuple):
+    """Several servers in the place of one, of which a majority decides."""
+
+    nodes: int
+    skew: float = 0.0  # by how much the wall clock of each is ahead of the one before
+    textbook: bool = False  # without the restart rule: who comes back empty votes at once
+
+
 FaultKind: TypeAlias = Literal[
     "pause", "crash", "fork", "cut", "deaf", "unheard", "restart", "forget", "rollback", "wall",
     "leap", "keeper",
@@ -115,6 +123,7 @@ class Plan(NamedTuple):
     host: Host = Host()
     noise: int = 0
     heals_at: float = 30.0  # from then on nothing goes wrong
+    quorum: Quorum | None = None
 
     def longest_ttl(self) -> float:
         """Give the longest life that any lease of this plan can have."""

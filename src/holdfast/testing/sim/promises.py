@@ -30,9 +30,10 @@ def promised_in(plan: Plan) -> Promises:
         exclusion=_rates_agree(plan)
         and not _steps_forward(plan)
         # A roll-back to an older snapshot cannot be seen: an acknowledged grant is forgotten.
-        and "rollback" not in kinds
+        # (A quorum sees it: whoever restarts is another process.)
+        and not ("rollback" in kinds and plan.quorum is None)
         # A lost memory is seen, and waited out by the quarantine if no lease can outlive that.
-        and not ("forget" in kinds and plan.longest_ttl() > plan.host.quarantine),
+        and not (forgets and plan.longest_ttl() > plan.host.quarantine),
         tokens=not (forgets and steps_back),
     )
 

@@ -15,6 +15,7 @@ from holdfast.testing.sim.faults import happen, pause
 from holdfast.testing.sim.invariants import ghosts, leaks, liveness
 from holdfast.testing.sim.plan import Member, Plan
 from holdfast.testing.sim.promises import promised_in
+from holdfast.testing.sim.quorum import QuorumServer
 from holdfast.testing.sim.scheduler import MOST_STEPS, Killed, Scheduler, Task
 from holdfast.testing.sim.server import Server
 from holdfast.testing.sim.watch import Violation, Watch
@@ -44,7 +45,9 @@ class World:
         self.weather = plan.weather
         self.healed = False
         self.watch = Watch(self)
-        self.server = Server(plan.host, self.scheduler, self.watch)
+        self.server: Server = Server(plan.host, self.scheduler, self.watch)
+        if plan.quorum is not None:
+            self.server = QuorumServer(plan.host, plan.quorum, self.scheduler, self.watch)
         self.clients: list[Client] = []
         self.callers: list[Caller] = []
         self.turns: dict[str, int] = {}  # how often each caller was suspended

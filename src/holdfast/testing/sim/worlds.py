@@ -12,7 +12,7 @@ from random import Random
 from typing import TypeAlias
 
 from holdfast.testing.sim import cast
-from holdfast.testing.sim.plan import Fault, FaultKind, Host, Member, Plan
+from holdfast.testing.sim.plan import Fault, FaultKind, Host, Member, Plan, Quorum
 from holdfast.testing.sim.weather import Weather
 
 Draw: TypeAlias = Callable[[Random], Plan]
@@ -147,11 +147,33 @@ def races(dice: Random) -> Plan:
     return _plan(dice, _light(dice), _some(dice, ("pause",), 3), host=Host(rate=1.1))
 
 
+def minority(dice: Random) -> Plan:
+    """Draw a quorum of which a minority fails again and again, with clocks far apart."""
+    quorum = Quorum(dice.choice((3, 5, 7)), skew=dice.choice((0.0, -600.0, 600.0)))
+    plan = _quorum_plan(dice, quorum, _light(dice), ("pause", "cut", "crash"))
+    spare = quorum.nodes // 2
+    return plan._replace(faults=plan.faults + _restarts(dice, range(spare)))
+
+
+def rolling(dice: Random) -> Plan:
+    """Draw a quorum whose servers restart one after the other, more of them than may be missed."""
+    quorum = Quorum(dice.choice((3, 5, 7)))
+    plan = _quorum_plan(dice, quorum, _light(dice), ("pause",))
+    return plan._replace(faults=plan.faults + _restarts(dice, range(quorum.nodes)))
+
+
+def votes(dice: Random) -> Plan:
+    """Draw a quorum in bad weather: lost votes, late votes, votes that come twice, and blows."""
+    quorum = Quorum(dice.choice((3, 5, 7)))
+    plan = _quorum_plan(dice, quorum, _bad_weather(dice), ("pause", "cut", "crash"), struck=True)
+    return plan._replace(faults=plan.faults + _restarts(dice, range(quorum.nodes // 2)))
+
+
 WORLDS: dict[str, Draw] = {
     one.__name__: one
     for one in (
         calm, network, notices, pauses, crashes, restarts, amnesia, clocks, cancels, forks, breaks,
-        storm, rollback, oblivion, leaps, races,
+        storm, minority, rolling, votes, rollback, oblivion, leaps, races,
     )
 }  # fmt: skip
 """Every kind of world by its name."""
@@ -171,8 +193,9 @@ def _plan(
     struck: bool = False,
     breakers: bool = False,
     freezing: bool = False,
+    names: tuple[cast.Terms, ...] = (),
 ) -> Plan:
-    names = cast.names(dice)
+    names = names or cast.names(dice)
     count = dice.randrange(3, 6) if crowd else dice.randrange(2, 5)
     host = host or Host(rate=dice.choice((1.0, FAST, SLOW)))
     members: list[Member] = []
@@ -189,6 +212,34 @@ def _plan(
         members.append(member._replace(rate=dice.choice((1.0, FAST, SLOW)), base=1000.0 * number))
     aimed = tuple(fault._replace(who=fault.who % count) for fault in faults)
     return Plan(tuple(members), aimed, weather, host, heals_at=LASTS)
+
+
+def _quorum_plan(
+    dice: Random,
+    quorum: Quorum,
+    weather: Weather,
+    kinds: tuple[FaultKind, ...],
+    *,
+    struck: bool = False,
+) -> Plan:
+    """Draw who plays before a quorum: locks and leaders alone, none of whose leases is long."""
+    known: tuple[cast.Terms, ...] = (("a", "lock", 1), ("b", "lead", 1))
+    names = known[: dice.randrange(1, 3)]
+    host = Host(rate=dice.choice((1.0, FAST, SLOW)), quarantine=dice.choice((5.0, 10.0)))
+    weather = weather._replace(fast=min(weather.fast, 0.02))
+    plan = _plan(
+        dice, weather, _some(dice, kinds, 3), host=host, longest_ttl=4.0, struck=struck, names=names
+    )
+    return plan._replace(quorum=quorum)
+
+
+def _restarts(dice: Random, voters: range) -> tuple[Fault, ...]:
+    """Let some of these voters restart, with or without what they knew."""
+    kinds: tuple[FaultKind, ...] = ("restart", "forget", "forget", "rollback")
+    return tuple(
+        fault._replace(who=dice.choice(voters), amount=dice.uniform(0.1, 4.0))
+        for fault in _some(dice, kinds, 5)
+    )
 
 
 def _some(dice: Random, kinds: tuple[FaultKind, ...], most: int) -> tuple[Fault, ...]:

@@ -56,6 +56,7 @@ class TestInspection:
 
     async def test_the_queue_is_shown_in_order(self, world: World) -> None:
         """Waiters appear in the order in which they are served."""
+        world.require("queue")
         alice = world.party()
         others = [world.party(f"number {number}") for number in range(3)]
         held = await alice.acquire("x")

@@ -26,6 +26,7 @@ class TestRuntimes:
 
     async def test_they_hand_over_to_each_other(self, world: World) -> None:
         """The queue does not know runtimes."""
+        world.require("queue")
         alice, bob = world.party(), world.party(mode=world.other_mode)
         carol = world.party()
         held = await alice.acquire("x")

@@ -47,6 +47,7 @@ class TestWaiting:
 
     async def test_a_place_is_kept(self, world: World) -> None:
         """A waiter keeps its place for as long as it waits, beyond the patience of the backend."""
+        world.require("queue")
         alice, bob, carol = world.party(), world.party(), world.party()
         held = await alice.acquire("x")
         bobs = await world.in_line(bob)
@@ -61,6 +62,7 @@ class TestWaiting:
 
     async def test_first_come_first_served(self, world: World) -> None:
         """The order of the grants is the order of the queue."""
+        world.require("queue")
         alice, *others = [world.party() for _ in range(5)]
         held = await alice.acquire("x")
         pendings = [await world.in_line(party) for party in others]
@@ -74,6 +76,7 @@ class TestWaiting:
 
     async def test_nobody_passes_a_waiter(self, world: World) -> None:
         """A newcomer does not snatch the name from the one in line when it is released."""
+        world.require("queue")
         alice, bob, carol = world.party(), world.party(), world.party()
         held = await alice.acquire("x")
         pending = await world.in_line(bob)
@@ -144,6 +147,7 @@ class TestWaiting:
 
     async def test_many_owners_of_one_client_are_all_served(self, world: World) -> None:
         """One client can wait for one name many times over, and each wait is served once."""
+        world.require("queue")
         alice, client = world.party(), world.client()
         held = await alice.acquire("x")
         owners = [world.party(client=client) for _ in range(4)]

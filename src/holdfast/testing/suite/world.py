@@ -101,8 +101,8 @@ class World:
         prefix: str | None = None,
     ) -> Asker:
         """Make a wire without a client; skip the test where there is no such ``family``."""
-        if family and not getattr(self.capabilities, family):
-            pytest.skip(f"{self.backend.name} says that it has no {family}")
+        if family:
+            self.require(family)
         asker = Asker(self.url, prefix or self.prefix, mode or self.mode)
         self._askers.append(asker)
         return asker
@@ -154,6 +154,12 @@ class World:
         if self.backend.unreachable is None:
             pytest.skip(f"nothing can stand between {self.backend.name} and its clients")
         return self.backend.unreachable(self.url)
+
+    def require(self, what: str) -> None:
+        """Skip the test where the backend says that it lacks a family, a kind or a queue."""
+        told = self.capabilities
+        if what not in told.kinds and not getattr(told, what, False):
+            pytest.skip(f"{self.backend.name} says that it has no {what}")
 
     def only(self, mode: Mode, why: str) -> None:
         """Skip the test in the other runtime."""

@@ -9,10 +9,14 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from holdfast import clock
-from holdfast.errors import HoldfastError
+from holdfast.errors import BackendUnavailable, HoldfastError
 from holdfast.settings import Address, default_file
+
+if TYPE_CHECKING:
+    from holdfast.backends.redis.target import Target, Where
 
 WITHIN = 5.0
 A_DAY = "what it left under its prefix expires by itself within two days"
@@ -44,12 +48,21 @@ def _sqlite(address: Address, prefix: str, _names: Sequence[str]) -> str:
     return "pipes of killed workers stay beside the file until it is used an hour later"
 
 
+def _redlock(address: Address, prefix: str, names: Sequence[str]) -> str:
+    from holdfast.backends.redlock.requests import Post
+    from holdfast.backends.redlock.target import quorum_of
+
+    keys = Post(prefix).keys
+    doomed = [key for name in names for key in keys.of(name).all[:2]]
+    deadline = clock.now() + WITHIN
+    for target in quorum_of(address).targets:
+        _delete(target, target.seeds[0], [*doomed, keys.birth], deadline)
+    return ""
+
+
 def _redis(address: Address, prefix: str, names: Sequence[str]) -> str:
-    from holdfast.backends.redis.link import open_link
     from holdfast.backends.redis.office import Office
-    from holdfast.backends.redis.requests import command
-    from holdfast.backends.redis.target import Where, target_of
-    from holdfast.errors import BackendUnavailable
+    from holdfast.backends.redis.target import target_of
 
     office = Office(target_of(address), prefix)
     deadline = clock.now() + WITHIN
@@ -64,15 +77,7 @@ def _redis(address: Address, prefix: str, names: Sequence[str]) -> str:
         birth = office.birth_key(where) if office.clustered else office.keys.birth
         doomed.setdefault(where, []).append(birth)
     for where, keys_there in doomed.items():
-        link = open_link(office.target, where, deadline)
-        try:
-            # One by one: in a cluster a command may not name two slots.
-            data = b"".join(command("DEL", key) for key in keys_there if key)
-            for reply in link.exchange(data, sum(map(bool, keys_there)), deadline):
-                if isinstance(reply, Exception):
-                    raise BackendUnavailable(str(reply))
-        finally:
-            link.close()
+        _delete(office.target, where, [key for key in keys_there if key], deadline)
     return ""
 
 
@@ -91,11 +96,27 @@ def _postgres(address: Address, prefix: str, _names: Sequence[str]) -> str:
     return ""
 
 
+def _delete(target: Target, where: Where, keys: Sequence[bytes], deadline: float) -> None:
+    """Delete keys one by one: in a cluster a command may not name two slots."""
+    from holdfast.backends.redis.link import open_link
+    from holdfast.backends.redis.requests import command
+
+    link = open_link(target, where, deadline)
+    try:
+        data = b"".join(command("DEL", key) for key in keys)
+        for reply in link.exchange(data, len(keys), deadline):
+            if isinstance(reply, Exception):
+                raise BackendUnavailable(str(reply))
+    finally:
+        link.close()
+
+
 _CLEANERS: dict[str, Callable[[Address, str, Sequence[str]], str]] = {
     "memory": _nothing,
     **dict.fromkeys(("postgresql+advisory", "postgres+advisory"), _nothing),
     "sqlite": _sqlite,
     **dict.fromkeys(("postgresql", "postgres"), _postgres),
+    **dict.fromkeys(("redlock", "redlock+tls"), _redlock),
     **dict.fromkeys(
         ("redis", "rediss", "redis+unix", "valkey", "redis+sentinel", "redis+cluster"), _redis
     ),

@@ -102,7 +102,7 @@ def test_tables_are_made_ahead_of_time(schema: str) -> None:
     assert "nothing to do" in registry.migrate(where)
     with Client(where.url) as client, client.lock("x") as lease:
         assert lease.held
-    assert registry.migration_script(where).count(f"CREATE FUNCTION {schema}.") > 10
+    assert registry.migration_script(where, 0).count(f"CREATE FUNCTION {schema}.") > 10
 
 
 def test_tables_that_are_dropped_are_made_again(schema: str) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast.rules.claim import view
+from holdfast.testing.sim.quorum import QuorumServer
 
 if TYPE_CHECKING:
     from holdfast.testing.sim.client import Client
@@ -23,6 +24,8 @@ def check(world: World) -> None:
         if not client.dead:
             for what, left in _left_in(client):
                 world.watch.fail(NAME, f"{client.name} still has {what}: {left}")
+    if isinstance(world.server, QuorumServer) and world.server.left():
+        world.watch.fail(NAME, f"still held or waited for: {', '.join(world.server.left())}")
     for name, record in sorted(world.server.records.items()):
         seen = view(record, world.server.now())
         if seen.holders or seen.queue:

@@ -1,0 +1,1 @@
+"""The backend on a quorum of independent Redis or Valkey servers: Redlock, with tokens."""

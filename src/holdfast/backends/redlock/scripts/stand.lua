@@ -1,0 +1,20 @@
+-- Say how this voter stands, or with ARGV[2] (a token) let it in. Counterpart: _admit in rules/voter.py.
+
+--@ moves
+
+local known = myself[1] and 1 or 0
+local blank_for = -1
+if not myself[1] then -- it knows nothing: counted from when it was first asked
+    call('HSETNX', KEYS[1], 'blank', string.format(whole, now))
+    call('PEXPIRE', KEYS[1], 172800000)
+    blank_for = now - tonumber(call('HGET', KEYS[1], 'blank'))
+end
+if ARGV[2] and not settled then
+    floor = math.max(floor, tonumber(ARGV[2]))
+    highest = math.max(highest, floor)
+    call('HSET', KEYS[1], 'run', ARGV[1], 'floor', string.format(whole, floor), 'highest', string.format(whole, highest), 'touched', clock[1])
+    call('HDEL', KEYS[1], 'blank')
+    call('PEXPIRE', KEYS[1], 172800000)
+    settled = true
+end
+return {'stood', settled and 1 or 0, highest, now, known, blank_for}

@@ -10,7 +10,7 @@ from __future__ import annotations
 from math import inf
 from typing import TYPE_CHECKING
 
-from holdfast.testing.sim.plan import Hold, Inspect, Member, Plan
+from holdfast.testing.sim.plan import Hold, Inspect, Job, Member, Plan, ttl_of
 
 if TYPE_CHECKING:
     from holdfast.testing.sim.watch import Watch
@@ -26,13 +26,18 @@ def is_peaceful(plan: Plan) -> bool:
     if plan.faults or plan.weather != plan.weather.calm():
         return False
     jobs = [job for member in plan.members for jobs in member.jobs for job in jobs]
-    shortest = min((job.want.ttl for job in jobs if isinstance(job, Hold)), default=inf)
+    shortest = min((_shortest(job) for job in jobs), default=inf)
     return (
         plan.weather.fast * WAYS <= shortest
         and not any(_is_struck_or_troubled(member) for member in plan.members)
         and not any(isinstance(job, Inspect) and job.what in ("break", "force") for job in jobs)
         and not any(isinstance(job, Hold) and job.freeze for job in jobs)
     )
+
+
+def _shortest(job: Job) -> float:
+    """Give the ttl that a job asks for first; one that holds nothing can lose nothing."""
+    return job.want.ttl if isinstance(job, Hold) else ttl_of(job) or inf
 
 
 def _is_struck_or_troubled(member: Member) -> bool:

@@ -51,6 +51,7 @@ async def _ask(caller: Caller, wish: RunPer) -> None:
         if opened is None:
             watch.told_done(client, slots, began_at)
             return
+        watch.begins(client, slots, stay.state)
         await client.runtime.sleep(wish.takes)
         await singleton.close_slot(client.session, slots, opened, lease)
         watch.completed(client, slots, opened.slot)

@@ -1,7 +1,8 @@
 """A key has one result, and everybody is given that one; the work is done again only for a reason.
 
 A result that is stored is never replaced, and never stored by a worker whose successor had begun.
-Nobody begins once there is a result, nor while another who is at it still believes in its lease.
+Nobody begins once there is a result, nor while another who is at it still believes in its lease,
+nor under a lease that is over.
 Checked in every world that does not lose its memory; results are kept for ever there.
 """
 
@@ -63,6 +64,8 @@ class Onces:
         if key in self._results:
             text = f"{client.name} works on {key!r}, whose result is {self._results[key]!r}"
             self._watch.fail(NAME, text)
+        if not state.holds(client.now()):
+            self._watch.fail(NAME, f"{client.name} works on {key!r} under a lease that is over")
         runs = self._runs.setdefault(key, [])
         for run in runs:
             if run.goes_on():

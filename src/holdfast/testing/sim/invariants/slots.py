@@ -1,6 +1,6 @@
 """At most one completed run per slot, and nobody is told "done" of a slot that nobody completed.
 
-Checked in every world in which the server keeps its memory and its wall clock is not set back: a
+And nobody begins a run under a lease that is over. Checked in every world in which the server keeps its memory and its wall clock is not set back: a
 clock that is set back lets a slot come twice. Where nothing goes wrong at all no slot is left out
 while somebody keeps asking.
 """
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from holdfast.flows.book import LeaseState
 from holdfast.flows.singleton import Slots
 from holdfast.rules.record_messages import Swap
 from holdfast.rules.slot import Slot, slot_at
@@ -46,6 +47,12 @@ class SlotRuns:
         if slot in closed:
             self._watch.fail(NAME, f"{swap.name!r} was completed twice in {slot}")
         closed.add(slot)
+
+    def begins(self, client: Client, slots: Slots, state: LeaseState) -> None:
+        """Look at a caller that was told to begin its run."""
+        if not state.holds(client.now()):
+            text = f"{client.name} runs {slots.name!r} under a lease that is over"
+            self._watch.fail(NAME, text)
 
     def completed(self, client: Client, slots: Slots, slot: Slot) -> None:
         """Look at a run whose caller was told that it is complete."""

@@ -64,9 +64,13 @@ async def _one_by_one(
             return company
         await release_these(session, company.states)
     except BaseException as error:
-        await runtime.finish(release_these(session, company.states))
+        confirmed = await runtime.finish(release_these(session, company.states))
         if isinstance(error, LockBusy):
             error.waited_for = runtime.now() - trip.started_at
+        if isinstance(error, BackendUnavailable) and not confirmed:
+            error.outcome = (
+                "unknown"  # of the last name nothing was changed, of an earlier one it was
+            )
         raise
     return None
 

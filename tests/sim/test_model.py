@@ -31,7 +31,7 @@ class Unwatched:
     def swapped(self, request: Swap, before: Kept, after: Kept, now: int) -> None:
         """Look away."""
 
-    def drew(self, request: Take | GiveBack, reply: BucketReply, *, changed: bool) -> None:
+    def drew(self, request: Take | GiveBack, reply: BucketReply, *, anew: bool) -> None:
         """Look away."""
 
     def stepped(

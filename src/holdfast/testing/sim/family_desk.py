@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol, TypeAlias
 
-from holdfast.rules import bucket, record
+from holdfast.rules import bucket, recent, record
 from holdfast.rules.bucket import Bucket
 from holdfast.rules.bucket_messages import BucketReply, BucketRequest, GiveBack, Take
 from holdfast.rules.record import Kept
@@ -21,8 +21,8 @@ class FamilyWatching(Protocol):
         """Note that a record was changed."""
         ...
 
-    def drew(self, request: Take | GiveBack, reply: BucketReply, *, changed: bool) -> None:
-        """Note what a bucket has answered."""
+    def drew(self, request: Take | GiveBack, reply: BucketReply, *, anew: bool) -> None:
+        """Note what a bucket has answered, and whether a take was counted by this very step."""
         ...
 
 
@@ -54,5 +54,8 @@ class FamilyDesk:
         before = self.buckets.get(place)
         after, reply = bucket.step(before, request, now)
         self.buckets[place] = after
-        self._watch.drew(request, reply, changed=after is not before)
+        noted = [
+            one and recent.outcome(one.takes, request.take_id) for one in (before, after)
+        ]  # asked again, a take is noted as it was
+        self._watch.drew(request, reply, anew=noted[0] != noted[1])
         return reply

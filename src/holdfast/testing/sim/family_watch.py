@@ -46,9 +46,9 @@ class FamilyWatch:
             case _:
                 raise ValueError(request.space)
 
-    def drew(self, request: Take | GiveBack, reply: BucketReply, *, changed: bool) -> None:
+    def drew(self, request: Take | GiveBack, reply: BucketReply, *, anew: bool) -> None:
         """Note what a bucket has answered."""
-        self.quotas.answered(request, reply, changed=changed)
+        self.quotas.answered(request, reply, anew=anew)
 
     def settle(self) -> None:
         """Look, at the end, at what only the whole story shows."""

@@ -41,10 +41,10 @@ class Quotas:
         self._used: set[str] = set()
         self._undone: set[str] = set()
 
-    def answered(self, request: Take | GiveBack, reply: BucketReply, *, changed: bool) -> None:
+    def answered(self, request: Take | GiveBack, reply: BucketReply, *, anew: bool) -> None:
         """Note what a bucket has answered."""
         if isinstance(request, Take):
-            if changed and isinstance(reply, Took):
+            if anew and isinstance(reply, Took):
                 self._took(request, reply)
         elif isinstance(reply, GaveBack) and reply.how == "undone":
             self._gave_back(request)

@@ -1,8 +1,8 @@
 """At most one completed run per slot, and nobody is told "done" of a slot that nobody completed.
 
-And nobody begins a run under a lease that is over. Checked in every world in which the server keeps its memory and its wall clock is not set back: a
-clock that is set back lets a slot come twice. Where nothing goes wrong at all no slot is left out
-while somebody keeps asking.
+And nobody begins a run under a lease that is over. Checked in every world in which the server keeps
+its memory and its wall clock is not set back: a clock that is set back lets a slot come twice. Where
+nothing goes wrong at all no slot is left out while somebody keeps asking.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """At most one completed run per slot, and nobody is told "done" of a slot that nobody completed.
 
-And nobody begins a run under a lease that is over. Checked in every world in which the server keeps
-its memory and its wall clock is not set back: a clock that is set back lets a slot come twice. Where
-nothing goes wrong at all no slot is left out while somebody keeps asking.
+And nobody begins a run under a lease that is over, or closes a slot in which a successor has begun.
+Checked in every world in which the server keeps its memory and its wall clock is not set back: a
+clock that is set back lets a slot come twice. Where nothing goes wrong at all no slot is left out
+while somebody keeps asking.
 """
 
 from __future__ import annotations
@@ -35,12 +36,18 @@ class SlotRuns:
     def __init__(self, watch: Watch) -> None:
         self._watch = watch
         self._closed: dict[str, set[Slot]] = {}
+        self._begun: dict[str, int] = {}  # the largest token under which a run was begun
         self._asked: list[tuple[RunPer, float, float]] = []
 
     def landed(self, swap: Swap) -> None:
         """Look at a write that has opened or closed a slot."""
+        begun = self._begun.get(swap.name, 0)
         if swap.value is None:
+            self._begun[swap.name] = max(begun, swap.fence)
             return
+        if swap.fence < begun:
+            text = f"{swap.swap_id} closed {swap.name!r} with {swap.fence}; {begun} had begun since"
+            self._watch.fail(NAME, text)
         _, *moments = swap.value.split()
         slot = Slot(*map(int, moments))
         closed = self._closed.setdefault(swap.name, set())

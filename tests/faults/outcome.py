@@ -33,6 +33,8 @@ class Outcome:
     stuck: list[str] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
     left_held: list[str] = field(default_factory=list)
+    expected: tuple[str, ...] = JUDGED
+    """Rules that must have had something to decide."""
 
     def problems(self) -> list[str]:
         """Name everything that is not as it should be; the violations are the last."""
@@ -42,7 +44,9 @@ class Outcome:
             rate = verdict.operations / verdict.seconds
             found.append(f"only {rate:.1f} operations a second: nobody worked")
         found += [
-            f"nothing was judged by {rule}" for rule in JUDGED if not verdict.judged.get(rule)
+            f"nothing was judged by {rule}"
+            for rule in self.expected
+            if not verdict.judged.get(rule)
         ]
         found += [
             f"{name!r} was never taken after the last fault"

@@ -38,7 +38,7 @@ PEACE = RECOVERY + 3.0
 BREATH = (0.05, 0.5)
 """How long the crew is left alone between two faults."""
 
-ERRANDS = 0.25
+ERRANDS = 0.35
 """How often a quick worker does something else than to take one lock."""
 
 PAUSED_MEANWHILE = 0.25

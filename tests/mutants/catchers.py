@@ -28,7 +28,6 @@ def by_pytest(label: str, *selected: str) -> Catcher:
 
 SIMULATOR = Catcher("simulator", ("-m", "tests.mutants.searching", "claims", str(SEEDS)))
 FAMILY = Catcher("simulator, family", ("-m", "tests.mutants.searching", "family", str(SEEDS)))
-FAMILY_POINTS = by_pytest("every point, family", "tests/sim/test_exhaustive_family.py")
 ORDERS = by_pytest("every order", "tests/sim/test_interleavings.py")
 STRIKES = by_pytest("every blow", "tests/sim/test_exhaustive_strikes.py")
 RULES = by_pytest(

@@ -1,6 +1,6 @@
 """Bugs in the stories of the whole family: cells, once keys, slots, quotas, several names."""
 
-from tests.mutants.catchers import FAMILY, FAMILY_POINTS
+from tests.mutants.catchers import FAMILY, STRIKES
 from tests.mutants.mutant import Mutant
 
 MUTANTS = (
@@ -117,7 +117,7 @@ MUTANTS = (
         "flows/many.py",
         "confirmed = await runtime.finish(release_these(session, company.states))",
         "confirmed = True",
-        FAMILY_POINTS,
+        STRIKES,
     ),
     Mutant(
         "leaders_of_yesterday",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from holdfast.rules.bucket_messages import Terms
+from holdfast.testing.sim import scenarios
 from holdfast.testing.sim.errands.wishes import Add, DoOnce, Draw, HoldAll, RunPer
 from holdfast.testing.sim.plan import Hold, Plan, Style
 from holdfast.testing.sim.scenarios import against, lock
@@ -55,3 +56,6 @@ SCENARIOS = (
     adding, doing_once, being_given, running_per, drawing, gathering_at_once, gathering,
 )  # fmt: skip
 """Each makes a plan for a style."""
+
+EVERY = (*scenarios.SCENARIOS, *SCENARIOS)
+"""Those of single names, too."""

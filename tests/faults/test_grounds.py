@@ -12,9 +12,17 @@ from tests.faults.grounds.every import GROUNDS
 
 SEED = 20261116
 
+LONG = {"postgres"}
+"""Grounds whose runs take longer than CI allows."""
+
+
+def marked(name: str) -> object:
+    """Leave the long ones to `make soak`."""
+    return pytest.param(name, marks=pytest.mark.soak) if name in LONG else name
+
 
 @pytest.mark.timeout(300)  # of which a busy machine may need most to start everybody
-@pytest.mark.parametrize("name", GROUNDS)
+@pytest.mark.parametrize("name", map(marked, GROUNDS))
 def test_no_promise_is_broken(tmp_path: Path, name: str) -> None:
     """Workers of all kinds work on while everything happens, and everybody goes on afterwards."""
     with GROUNDS[name]() as ground:

@@ -171,7 +171,7 @@ class Campaign:
 
 def _of_families(can: Capabilities) -> list[str]:
     """Name the rules that have something to judge only where a backend has these families."""
-    return ["updates", "results"] * can.records + ["rates"] * can.buckets
+    return ["updates", "results", "slots"] * can.records + ["rates"] * can.buckets
 
 
 def _faulty(crew: Crew) -> list[Worker]:

@@ -28,6 +28,12 @@ def work(tale: Tale, worker: str, at: float, since: float = 1.0) -> Tale:
     return tale.say(worker, at, "working", key="k", since=START + round(since * MS))
 
 
+def complete(tale: Tale, worker: str, at: float, slot: int) -> Tale:
+    """Let a worker complete the run of a slot."""
+    since = START + round((at - 1) * MS)
+    return tale.say(worker, at, "completed", job="j", slot=slot, since=since)
+
+
 def take(tale: Tale, worker: str, span: tuple[float, float]) -> Tale:
     """Let a worker take one permit of ten a second, two at once."""
     since = START + round(span[0] * MS)
@@ -42,6 +48,10 @@ def steadily(tale: Tale, count: int, every: float) -> Tale:
 
 
 RIGHT: dict[str, Told] = {
+    "one run per slot": lambda tale: complete(complete(tale, "a", 10, 1), "b", 20, 2),
+    "one run per slot, and the clock is set": lambda tale: complete(
+        complete(tale, "a", 10, 1).fault(1, "clocks back", (12, 14)), "b", 20, 1
+    ),
     "one after the other": lambda tale: add(add(tale, "a", (10, 20), 1), "b", (30, 40), 2),
     "confirmed the other way round": lambda tale: add(
         add(tale, "a", (10, 60), 2), "b", (15, 40), 1
@@ -107,6 +117,10 @@ RESULTS: dict[str, Told] = {
     ),
 }
 
+SLOTS: dict[str, Told] = {
+    "a slot is completed twice": lambda tale: complete(complete(tale, "a", 10, 1), "b", 20, 1),
+}
+
 RATES: dict[str, Told] = {
     "three at once": lambda tale: take(
         take(take(tale, "a", (10, 11)), "b", (10, 12)), "c", (11, 13)
@@ -119,7 +133,12 @@ RATES: dict[str, Told] = {
 
 WRONG = [
     pytest.param(rule, told, id=f"{rule}: {name}")
-    for rule, tales in {"updates": UPDATES, "results": RESULTS, "rates": RATES}.items()
+    for rule, tales in {
+        "updates": UPDATES,
+        "results": RESULTS,
+        "slots": SLOTS,
+        "rates": RATES,
+    }.items()
     for name, told in tales.items()
 ]
 

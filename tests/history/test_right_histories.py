@@ -151,7 +151,13 @@ def test_every_rule_has_something_to_judge(tmp_path: Path) -> None:
     """The world is not so quiet that a rule could hide in it."""
     verdict = played(str(tmp_path), 1, 10, 30_000).judged(ends=False, **LIMITS)
     assert verdict.ok, str(verdict)
-    for rule in ("amnesia", "updates", "results", "rates"):  # its server forgets nothing, has locks
+    for rule in (
+        "amnesia",
+        "updates",
+        "results",
+        "slots",
+        "rates",
+    ):  # nothing is forgotten, all are locks
         del verdict.judged[rule]
     assert min(verdict.judged.values()) > 10, verdict.judged
     assert verdict.faults["pause"] > 0

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.api.lease import _LeaseFace
-from holdfast.flows import limit, once, swap
+from holdfast.flows import limit, once, singleton, swap
 from holdfast.rules import lease
 from holdfast.rules.desk import Desk
 from holdfast.rules.record_messages import Moved
@@ -93,6 +93,8 @@ def writing_blindly() -> None:
 
     replace(swap, "replace", blindly)
     replace(once, "replace", blindly)
+    replace(singleton, "replace", blindly)
+    replace(singleton, "_is_closed", lambda _session, _entry: False)
     replace(limit, "_sleep_until", at_once)
 
 

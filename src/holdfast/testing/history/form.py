@@ -27,6 +27,7 @@ which host. Every other line has ``at`` (nanoseconds on the boot clock) and ``do
 | added, unadded | after that has ended | cell, and value, version or known |
 | working | *before* the check with which work on a once key begins | key, since |
 | given | after a once key gave its result; ``since`` is before the call | key, result, since |
+| completed | after a singleton's run was; ``since`` is before the call | job, slot, since |
 | took | after permits were taken; ``since`` is before the call | limit, rate, burst, since |
 | mishap | when a worker does something rash itself | kind |
 | end | when the worker has nothing more to do | |
@@ -52,7 +53,7 @@ SUFFIX = ".jsonl"
 
 OPERATIONS = frozenset(
     {"held", "busy", "failed", "cancelled", "checked", "extended", "refused", "left", "landed"}
-    | {"lost", "broke", "added", "unadded", "given", "took"}
+    | {"lost", "broke", "added", "unadded", "given", "took", "completed"}
 )
 """What counts as an operation: a call whose outcome is known."""
 

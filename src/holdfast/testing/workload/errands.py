@@ -1,4 +1,4 @@
-"""What an actor does beside taking a lock: cells, once keys, a shared rate, several names at once.
+"""What an actor does beside taking a lock: cells, once keys, slots, a rate, several names at once.
 
 Written once for threads and tasks: a thread runs it to its end in one step, because nothing in it
 suspends there (as the flows of the product do). What is promised of each is judged by a rule of its
@@ -29,7 +29,7 @@ from holdfast.testing.workload.turn import Turn
 
 T = TypeVar("T")
 
-Errand = Literal["add", "do once", "take", "hold together"]
+Errand = Literal["add", "do once", "run per slot", "take", "hold together"]
 ERRANDS: tuple[Errand, ...] = get_args(Errand)
 
 CELLS = ("cell-0", "cell-1")
@@ -39,6 +39,9 @@ RATE, BURST = 20, 5
 KEY_LASTS = 2.0
 """For so many seconds everybody wants the result of the same key; then of the next."""
 
+PER = 0.5
+"""How long a slot of the one singleton is."""
+
 PATIENCE = 0.5
 
 
@@ -47,7 +50,7 @@ def possible(client: Client | AsyncClient, names: tuple[str, ...]) -> tuple[Erra
     can = client.capabilities
     allowed: list[Errand] = []
     if can.records:
-        allowed += ["add", "do once"]
+        allowed += ["add", "do once", "run per slot"]
     if can.buckets:
         allowed.append("take")
     if len([name for name in names if kind_of(name) == "lock"]) > 1:
@@ -76,6 +79,8 @@ class Runner:
                         await self._add()
                     case "do once":
                         await self._do_once(turn)
+                    case "run per slot":
+                        await self._run_per_slot(turn)
                     case "take":
                         await self._take()
                     case "hold together":
@@ -107,6 +112,17 @@ class Runner:
                 self._diary.remark("working", at=at, key=key, since=since)
                 await _settled(visit.store(f"{self._diary.actor} at {at}"))
             self._diary.remark("given", key=key, result=visit.result, since=since)
+
+    async def _run_per_slot(self, turn: Turn) -> None:
+        since = now_ns()
+        singleton: Any = self._client.singleton("job", PER, ttl=turn.ttl)
+        run = await _settled(singleton.turn())
+        if run is None:
+            return  # done in this slot, or another is at it
+        slot = run._opened.slot.starts_at  # noqa: SLF001 - nobody else has to know which it is
+        async with _opened(run):
+            await _settled(run.complete())
+            self._diary.remark("completed", job="job", slot=slot, since=since)
 
     async def _take(self) -> None:
         since = now_ns()

@@ -12,6 +12,7 @@ from holdfast.testing.history.rules.idleness import Idleness
 from holdfast.testing.history.rules.order import Order
 from holdfast.testing.history.rules.rates import Rates
 from holdfast.testing.history.rules.results import Results
+from holdfast.testing.history.rules.slots import Slots
 from holdfast.testing.history.rules.succession import Succession
 from holdfast.testing.history.rules.telling import Telling
 from holdfast.testing.history.rules.tokens import Tokens
@@ -31,6 +32,7 @@ RULES: tuple[type[Rule], ...] = (
     Idleness,
     Updates,
     Results,
+    Slots,
     Rates,
     Endings,
 )

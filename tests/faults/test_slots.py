@@ -32,7 +32,7 @@ def redis(_folder: Path) -> str:
 
 def postgres(_folder: Path) -> str:
     """Give that server, which other tests use too."""
-    return shared_postgres().url()
+    return shared_postgres().url(quarantine=0)
 
 
 BACKENDS = [sqlite, redis]

@@ -113,7 +113,7 @@ SOAK_FOR ?= 10m
 soak: $(INSTALLED) ## the tests that take longer than CI allows
 	$(BIN)/python -m pytest -m soak --timeout 0
 	$(BIN)/python -m tests.faults.run --ground all --for $(SOAK_FOR)
-	$(BIN)/python -m tests.mutants.run --by simulator
+	$(BIN)/python -m tests.mutants.run --by simulator --by "simulator, family"
 
 format: $(INSTALLED) ## format the code and mend what ruff can mend
 	$(BIN)/ruff check --fix-only --quiet $(CODE)

@@ -5,7 +5,15 @@ from typing import Literal, cast
 from benchmarks.figures import Unit, Value
 
 Form = Literal[
-    "requests/s", "per grant", "per tick", "connections", "bytes", "leases", "index", "hops"
+    "requests/s",
+    "per grant",
+    "per tick",
+    "connections",
+    "bytes",
+    "leases",
+    "index",
+    "hops",
+    "of the lock's",
 ]
 
 

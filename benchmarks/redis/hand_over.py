@@ -48,37 +48,39 @@ def measure(scale: Scale) -> list[Figure]:
             record = records[kind, waiters]
             sent = ("set",) if kind in rivals else ()  # ours may be a script's own
             play = players[kind]
-            return lambda: _contest(server, play, record, waiters, scale.contest_for, sent)
+            return lambda: contested(server, play, record, waiters, scale.contest_for, sent)
 
         turns = {f"{kind}, {waiters}": contest(kind, waiters) for kind, waiters in contests}
         interleaved(turns, scale.contest_rounds)
     found: list[Figure] = []
     for kind in (THREADS, TASKS):
         for waiters in scale.waiters:
-            found += _gaps(records, kind, waiters)
+            found += gaps_of(records, kind, waiters)
         found += _at_many(records, kind, few, many)
         found += [_against(records, kind, peer, many) for peer in rivals]
     return found
 
 
-def _contest(
+def contested(
     server: RedisServer,
     play: Play,
     record: Record,
     waiters: int,
     seconds: float,
-    sent: tuple[str, ...],
+    sent: tuple[str, ...] = (),
 ) -> float:
+    """Let one contest happen, and put it down; give its hand-overs a second."""
     before = Seen.by(server, *sent)
     plan, stays = play(waiters, seconds)
     requests = Seen.by(server, *sent).since(before).requests
     return record.add(plan, stays, requests)
 
 
-def _gaps(records: Records, kind: str, waiters: int) -> list[Figure]:
+def gaps_of(records: Records, kind: str, waiters: int, typical: Aim = GAP) -> list[Figure]:
+    """Give how long hand-overs took, usually and at worst, against the hop of the same rounds."""
     ours, hops = records[kind, waiters].measured(), records[HOP, 2].measured()
     figures = []
-    for percent, aim in ((50, GAP), (99, None)):
+    for percent, aim in ((50, typical), (99, None)):
         our_gap, their_gap = percentile(ours.all_gaps, percent), percentile(hops.all_gaps, percent)
         ratio = our_gap / their_gap
         if percent == 50:

@@ -24,6 +24,7 @@ from benchmarks.redis import (
     kept,
     limited,
     peers,
+    shared_hand_over,
     sync_cycle,
 )
 from benchmarks.redis.scale import FULL, QUICK, Scale
@@ -33,6 +34,8 @@ WORKLOADS: dict[str, Callable[[Scale], list[Figure]]] = {
     "sync-cycle": sync_cycle.measure,
     "async-cycle": async_cycle.measure,
     "hand-over": hand_over.measure,
+    "hand-over-shares": shared_hand_over.measure_shares,
+    "elections": shared_hand_over.measure_elections,
     "blocked": blocked.measure,
     "kept": kept.measure,
     "crowded": crowded.measure,

@@ -3,6 +3,8 @@
 import asyncio
 from collections.abc import Callable
 from contextlib import AsyncExitStack
+from functools import partial
+from typing import Any
 
 import holdfast
 from benchmarks.redis.contest import Half, Side, by_tasks, by_threads
@@ -12,12 +14,30 @@ from benchmarks.redis.peers import PEERS, PYTHON_REDIS_LOCK, REDIS_PY
 THREADS, TASKS, HOP = "threads", "tasks", "EVALSHA + PUBLISH"
 
 
-def _threads(port: int, _: int, serve: Callable[[Half], None]) -> None:
+LEAD, SEMAPHORE, RWLOCK = "lead", "semaphore", "rwlock"
+KINDS = (LEAD, SEMAPHORE, RWLOCK)
+"""What else can be contended for: the lead, the only permit, the right to write."""
+
+
+def _wanted(client: Any, kind: str) -> Callable[[str], Any]:
+    """Give what describes the contended name, for a client of either runtime."""
+    match kind:
+        case "lead":
+            return client.lead  # type: ignore[no-any-return]
+        case "semaphore":
+            return lambda name: client.semaphore(name, permits=1)
+        case "rwlock":
+            return lambda name: client.rwlock(name).write()
+        case _:
+            return client.lock  # type: ignore[no-any-return]
+
+
+def _threads(port: int, _: int, serve: Callable[[Half], None], kind: str = "lock") -> None:
     with holdfast.Client(f"redis://127.0.0.1:{port}/0?quarantine=0") as client:
-        serve(by_threads(client.lock))
+        serve(by_threads(_wanted(client, kind)))
 
 
-def _tasks(port: int, _: int, serve: Callable[[Half], None]) -> None:
+def _tasks(port: int, _: int, serve: Callable[[Half], None], kind: str = "lock") -> None:
     async def opened() -> holdfast.AsyncClient:
         url = f"redis://127.0.0.1:{port}/0?quarantine=0"
         return await stack.enter_async_context(holdfast.AsyncClient(url))
@@ -25,7 +45,7 @@ def _tasks(port: int, _: int, serve: Callable[[Half], None]) -> None:
     with asyncio.Runner() as loop:
         stack = AsyncExitStack()
         client = loop.run(opened())
-        serve(by_tasks(loop, client.lock))
+        serve(by_tasks(loop, _wanted(client, kind)))
 
 
 def _redis_py(port: int, _: int, serve: Callable[[Half], None]) -> None:
@@ -44,4 +64,6 @@ SIDES: dict[str, Side] = {
     HOP: hop,
     REDIS_PY: _redis_py,
     PYTHON_REDIS_LOCK: _python_redis_lock,
+    **{f"{THREADS}, {kind}": partial(_threads, kind=kind) for kind in KINDS},
+    **{f"{TASKS}, {kind}": partial(_tasks, kind=kind) for kind in KINDS},
 }

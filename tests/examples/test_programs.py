@@ -10,6 +10,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 SAYS = {
+    "migrations": ["is killed in the middle of 0002-state", "3 migrations, each made once"],
     "queue_workers": ["is killed in the middle of it", "6 of 6 tasks done"],
     "standby": ["SIGTERM to", "SIGKILL to", "led in turn: "],
     "gpu_slots": ["train on GPU 0 and 1", "5 jobs done, 0 clashes"],

@@ -20,10 +20,12 @@ from holdfast.testing.history.terms import Terms
 from holdfast.testing.verify.torments import ON_PROCESSES, Scene, Torment
 from holdfast.testing.watching import eventually
 from holdfast.testing.workload.crew import Crew, Worker
+from holdfast.testing.workload.kinds import kind_of
 from holdfast.testing.workload.plan import Habits, Mode, Plan
+from holdfast.values import Capabilities
 from tests.faults.aim import AimedScene
 from tests.faults.ground import NAMES, PREFIX, ROOT, SLOW_TTL, TTL, Ground
-from tests.faults.outcome import Outcome, resumed, words
+from tests.faults.outcome import JUDGED, Outcome, resumed, words
 
 QUICK: tuple[Mode, ...] = ("sync", "threads", "async")
 SLOW: tuple[Mode, ...] = ("sync", "async")
@@ -35,6 +37,9 @@ RECOVERY = 6.0
 PEACE = RECOVERY + 3.0
 BREATH = (0.05, 0.5)
 """How long the crew is left alone between two faults."""
+
+ERRANDS = 0.35
+"""How often a quick worker does something else than to take one lock."""
 
 PAUSED_MEANWHILE = 0.25
 """How often a worker is paused while something else happens."""
@@ -73,6 +78,9 @@ class Campaign:
 
     def run(self) -> Outcome:
         """Make the run. The ground must have been started; the folder must be empty."""
+        with Client(self.ground.url(), prefix=PREFIX) as client:
+            can = client.capabilities
+        self.names = tuple(name for name in self.names if kind_of(name) in can.kinds)
         plan = Plan(
             url=self.ground.url(),
             folder=str(self.folder),
@@ -80,6 +88,7 @@ class Campaign:
             names=self.names,
             seed=self.seed,
             ttl=TTL,
+            habits=Habits(errands=ERRANDS),
         )
         slow = replace(plan, ttl=SLOW_TTL, hold=SLOW_HOLD, actors=1, habits=Habits(extends=0.0))
         self.say(f"{self.ground.name}: {self.seconds:g} s with seed {self.seed}\n")
@@ -106,6 +115,7 @@ class Campaign:
                 failed=[f"{one.name}:\n{words(one)}" for one in _faulty(crew)],
                 left_held=left,
                 queue=self.ground.queue,
+                expected=(*JUDGED, *_of_families(can)),
             )
 
     def _is_warm(self) -> bool:
@@ -158,6 +168,11 @@ class Campaign:
             while (held := client.locks()) and time.monotonic() < give_up_at:
                 time.sleep(0.05)
             return [str(info) for info in held]
+
+
+def _of_families(can: Capabilities) -> list[str]:
+    """Name the rules that have something to judge only where a backend has these families."""
+    return ["updates", "results", "slots"] * can.records + ["rates"] * can.buckets
 
 
 def _faulty(crew: Crew) -> list[Worker]:

@@ -17,7 +17,8 @@ from holdfast.testing.workload.processes import PROGRAM
 
 ROOT = Path(__file__).parent.parent.parent
 PREFIX = "faults"
-NAMES = ("a", "b", "c", "d", "e")
+NAMES = ("a", "b", "c", "d", "semaphore:s", "rwlock:r", "lead:l")
+"""What the workers want; what a backend cannot do is left out."""
 
 TTL = 1.0
 SLOW_TTL = 3.0

@@ -35,6 +35,8 @@ class Outcome:
     left_held: list[str] = field(default_factory=list)
     queue: bool = True
     """Whether there is a line whose order can be judged."""
+    expected: tuple[str, ...] = JUDGED
+    """Rules that must have had something to decide."""
 
     def problems(self) -> list[str]:
         """Name everything that is not as it should be; the violations are the last."""
@@ -45,7 +47,7 @@ class Outcome:
             found.append(f"only {rate:.1f} operations a second: nobody worked")
         found += [
             f"nothing was judged by {rule}"
-            for rule in JUDGED
+            for rule in self.expected
             if not verdict.judged.get(rule) and (self.queue or rule != "order")
         ]
         found += [

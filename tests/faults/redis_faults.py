@@ -84,7 +84,7 @@ class RedisFaults:
     def emptied(self, scene: Scene) -> None:
         """Kill the server -9; it comes back empty, and grants nothing before it is old enough."""
         server = self._pick(scene.dice)
-        with scene.crew.fault("server came back empty") as fault:
+        with scene.crew.fault("server came back empty", loses="records") as fault:
             with self._down(server, fault):
                 shutil.rmtree(server.data / "appendonlydir")
             eventually(lambda: has_mark(server), 20, "the end of the quarantine")

@@ -8,7 +8,7 @@ import pytest
 
 from holdfast import Client
 from tests.faults.processes import Program
-from tests.faults.test_slots import BACKENDS
+from tests.faults.test_slots import BACKENDS, EVERYWHERE
 
 PROCESSES = 16
 
@@ -40,7 +40,7 @@ def test_no_addition_is_lost(backend: Callable[[Path], str], tmp_path: Path) -> 
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("backend", EVERYWHERE)
 def test_no_addition_is_lost_of_eight_thousand(
     backend: Callable[[Path], str], tmp_path: Path
 ) -> None:

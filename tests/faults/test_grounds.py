@@ -11,7 +11,7 @@ from tests.faults.campaign import Campaign
 from tests.faults.grounds.every import GROUNDS
 
 SEED = 20261116
-LONG = {"advisory", "redlock"}
+LONG = {"advisory", "postgres", "redlock"}
 """Those that the default run has no time for."""
 
 CHOSEN = [pytest.param(name, marks=pytest.mark.soak) if name in LONG else name for name in GROUNDS]

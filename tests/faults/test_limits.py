@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.faults.processes import Program
-from tests.faults.test_slots import BACKENDS
+from tests.faults.test_slots import BACKENDS, EVERYWHERE
 
 PROCESSES, RATE, BURST = 16, 100, 5
 
@@ -71,7 +71,7 @@ def test_the_rate_is_kept_and_used(backend: Callable[[Path], str], tmp_path: Pat
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("backend", EVERYWHERE)
 def test_the_rate_is_kept_and_used_for_longer(
     backend: Callable[[Path], str], tmp_path: Path
 ) -> None:

@@ -14,6 +14,7 @@ import pytest
 from holdfast import Client, Outcome
 from tests.faults.processes import Program
 from tests.servers.shared import shared_server
+from tests.servers.shared_postgres import shared_postgres
 
 WORKERS = 20
 PER = 1.0
@@ -29,7 +30,14 @@ def redis(_folder: Path) -> str:
     return shared_server().url(quarantine=0)
 
 
+def postgres(_folder: Path) -> str:
+    """Give that server, which other tests use too."""
+    return shared_postgres().url(quarantine=0)
+
+
 BACKENDS = [sqlite, redis]
+EVERYWHERE = [*BACKENDS, postgres]
+"""For the long runs, which are not part of the usual ones."""
 
 
 def slots_completed(url: str, seconds: float, kills: int, dice: random.Random) -> list[int]:
@@ -80,7 +88,7 @@ def test_one_completed_run_per_slot(backend: Callable[[Path], str], tmp_path: Pa
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("backend", EVERYWHERE)
 @pytest.mark.parametrize("seed", range(3))
 def test_one_completed_run_per_slot_for_half_a_minute(
     backend: Callable[[Path], str], tmp_path: Path, seed: int

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-SEEDS = 1900
+SEEDS = 2500
 """So many seeds the simulator gets: a hundred of each kind of world. Most need a few dozen."""
 
 PYTEST = (
@@ -26,7 +26,8 @@ def by_pytest(label: str, *selected: str) -> Catcher:
     return Catcher(label, (*PYTEST, *selected))
 
 
-SIMULATOR = Catcher("simulator", ("-m", "tests.mutants.searching", str(SEEDS)))
+SIMULATOR = Catcher("simulator", ("-m", "tests.mutants.searching", "claims", str(SEEDS)))
+FAMILY = Catcher("simulator, family", ("-m", "tests.mutants.searching", "family", str(SEEDS)))
 ORDERS = by_pytest("every order", "tests/sim/test_interleavings.py")
 STRIKES = by_pytest("every blow", "tests/sim/test_exhaustive_strikes.py")
 RULES = by_pytest(

@@ -8,6 +8,7 @@ from tests.mutants import (
     in_postgres,
     in_quorum,
     in_runtimes,
+    in_stories,
 )
 from tests.mutants.mutant import Mutant
 
@@ -15,6 +16,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *in_claims.MUTANTS,
     *in_families.MUTANTS,
     *in_flows.MUTANTS,
+    *in_stories.MUTANTS,
     *in_runtimes.MUTANTS,
     *in_backends.MUTANTS,
     *in_postgres.MUTANTS,

@@ -5,12 +5,13 @@ from collections.abc import Callable
 import pytest
 
 from holdfast.testing.sim import exhaustive
+from holdfast.testing.sim.family_scenarios import EVERY
 from holdfast.testing.sim.plan import Plan, Style
-from holdfast.testing.sim.scenarios import SCENARIOS, waiting
+from holdfast.testing.sim.scenarios import waiting
 
 Scenario = Callable[[Style], Plan]
 
-scenarios = pytest.mark.parametrize("scenario", SCENARIOS)
+scenarios = pytest.mark.parametrize("scenario", EVERY)
 styles = pytest.mark.parametrize("style", ["aio", "sync"])
 
 

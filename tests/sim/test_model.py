@@ -5,9 +5,12 @@ from math import inf
 import pytest
 
 from holdfast.errors import BackendUnavailable
+from holdfast.rules.bucket_messages import BucketReply, GiveBack, Take
 from holdfast.rules.holding import Record
 from holdfast.rules.messages import Claim, Ended, Granted, ListNames, Release, Request, Seen, Want
 from holdfast.rules.messages import Waiting as InLine
+from holdfast.rules.record import Kept
+from holdfast.rules.record_messages import Swap
 from holdfast.testing.sim import World
 from holdfast.testing.sim.clocks import Clock
 from holdfast.testing.sim.plan import Fault, Hold, Host, Member, Plan
@@ -19,6 +22,17 @@ from holdfast.values import Holder
 
 class Unwatched:
     """Nobody looks."""
+
+    @property
+    def family(self) -> "Unwatched":
+        """Nobody looks at records and buckets either."""
+        return self
+
+    def swapped(self, request: Swap, before: Kept, after: Kept, now: int) -> None:
+        """Look away."""
+
+    def drew(self, request: Take | GiveBack, reply: BucketReply, *, anew: bool) -> None:
+        """Look away."""
 
     def stepped(
         self, server: Server, request: Request, before: Record, after: Record, closed: object

@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.api.lease import _LeaseFace
+from holdfast.flows import limit, once, singleton, swap
 from holdfast.rules import lease
 from holdfast.rules.desk import Desk
+from holdfast.rules.record_messages import Moved
 from holdfast.testing.history.terms import Terms
 from holdfast.testing.workload.crew import Crew
 from holdfast.testing.workload.plan import Habits, Plan
@@ -75,6 +77,27 @@ def nobody_passes_it_on() -> None:
     replace(Desk, "hand_over", lambda _desk, _asking=(): None)
 
 
+def writing_blindly() -> None:
+    """Write over whatever is there, and use what is only reserved."""
+    usual = swap.replace
+
+    async def blindly(session: Any, space: Any, name: str, value: Any, **terms: Any) -> Any:
+        reply = await usual(session, space, name, value, **terms)
+        if isinstance(reply, Moved) and reply.why == "version":
+            terms["if_version"] = reply.entry.version
+            reply = await usual(session, space, name, value, **terms)
+        return reply
+
+    async def at_once(_session: Any, _ready_at: float) -> None:
+        pass
+
+    replace(swap, "replace", blindly)
+    replace(once, "replace", blindly)
+    replace(singleton, "replace", blindly)
+    replace(singleton, "_is_closed", lambda _session, _entry: False)
+    replace(limit, "_sleep_until", at_once)
+
+
 @dataclass(frozen=True)
 class Sabotage:
     """What is spoilt, and what the workers do so that it shows."""
@@ -85,13 +108,14 @@ class Sabotage:
 
 
 SABOTAGES = {
-    "nothing": Sabotage(nothing, {"unrenewed": 0.3, "limited": 0.3}, 0.6),
+    "nothing": Sabotage(nothing, {"unrenewed": 0.3, "limited": 0.3, "errands": 0.5}, 0.6),
     "room for everybody": Sabotage(room_for_everybody),
     "last come, first served": Sabotage(last_come_first_served),
     "the same token for all": Sabotage(the_same_token_for_all),
     "believing too long": Sabotage(believing_too_long, {"unrenewed": 1.0}, 1.6),
     "losing in silence": Sabotage(losing_in_silence, {"limited": 1.0}, 1.2),
     "nobody passes it on": Sabotage(nobody_passes_it_on),
+    "writing blindly": Sabotage(writing_blindly, {"errands": 1.0}),
 }
 
 

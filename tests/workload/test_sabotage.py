@@ -23,6 +23,7 @@ FOUND = {
     "believing too long": {"succession"},
     "losing in silence": {"telling"},
     "nobody passes it on": {"endings"},
+    "writing blindly": {"updates", "results", "slots", "rates"},
 }
 
 

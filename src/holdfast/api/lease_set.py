@@ -174,7 +174,7 @@ class AsyncLeaseSet(LeaseSetFace[AsyncLease]):
         await self._let_go()
         self._complain()
 
-    def _let_go(self) -> Awaitable[None]:
+    def _let_go(self) -> Awaitable[bool]:
         return release_these(self._engine.session, self._company.states)
 
     async def __aenter__(self) -> Self:

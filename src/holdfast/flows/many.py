@@ -44,28 +44,35 @@ async def acquire_all(
             return company
     while True:
         company = await _one_by_one(session, orders, trip, place)
-        if company.fallen is None and company.holds(runtime.now()):
+        if company is not None:
             return company
-        await release_these(session, company.states)
         if runtime.now() >= trip.give_up_at:
             raise explain.too_late(session, orders[0], unsure=True)
 
 
 async def _one_by_one(
     session: Session, orders: Sequence[Order], trip: Trip, place: tuple[str, int]
-) -> Company:
+) -> Company | None:
+    """Wait for each in turn; ``None``, and nothing is held, if some of it was lost meanwhile."""
     runtime = session.runtime
     company = Company()
     try:
         for order in orders:
             wait = order.wait and max(0.0, trip.give_up_at - runtime.now())
             company.join(await acquire(session, order.with_wait(wait), place))
+        if company.fallen is None and company.holds(runtime.now()):
+            return company
+        await release_these(session, company.states)
     except BaseException as error:
-        await runtime.finish(release_these(session, company.states))
+        confirmed = await runtime.finish(release_these(session, company.states))
         if isinstance(error, LockBusy):
             error.waited_for = runtime.now() - trip.started_at
+        if isinstance(error, BackendUnavailable) and not confirmed:
+            error.outcome = (
+                "unknown"  # of the last name nothing was changed, of an earlier one it was
+            )
         raise
-    return company
+    return None
 
 
 async def _in_one_step(

@@ -58,6 +58,7 @@ async def begin(session: Session, plan: Plan, lease: Fencing) -> Stored | None:
     """Begin under the claim; a result that came while this caller was in line is given instead."""
     reply = await _replaced(session, plan, None, BEGUN_FOR, lease)
     if isinstance(reply, Swapped):
+        lease.check()  # a late answer may come after the end of the lease: no work starts then
         return None
     if reply.why == "fence" or reply.entry.value is None:
         raise overtaken(plan.called, lease, reply.entry.fence)

@@ -95,20 +95,25 @@ async def release_all(session: Session) -> None:
     await release_these(session, tuple(session.book.leases.values()))
 
 
-async def release_these(session: Session, states: Sequence[LeaseState]) -> None:
-    """Give these back in one batch; those that were given back before are left alone."""
+async def release_these(session: Session, states: Sequence[LeaseState]) -> bool:
+    """Give these back in one batch; those that were given back before are left alone.
+
+    Says whether the backend has confirmed all of it: what it has not, the keeper repeats.
+    """
     now = session.runtime.now()
     good: list[LeaseState] = []
+    confirmed = True
     for state in states:
         if state.released:
             continue
         if not state.holds(now):
+            confirmed = False
             _give_up(session, state, now)
         elif session.book.leases.pop(state.claim_id, None) is not None:
             _let_go(session, state)
             good.append(state)
     if not good:
-        return
+        return confirmed
     requests = [Release(state.name, state.claim_id) for state in good]
     try:
         replies = await session.wire.ask_all(requests, now + session.call_limit)
@@ -118,9 +123,11 @@ async def release_these(session: Session, states: Sequence[LeaseState]) -> None:
         raise
     for state, request, reply in zip(good, requests, replies, strict=True):
         if isinstance(reply, BackendUnavailable):
+            confirmed = False
             _unconfirmed(session, state, request, reply, now - state.started_at)
         else:
             _judge(session, state, reply, now - state.started_at)
+    return confirmed
 
 
 async def withdraw(session: Session, name: str, claim_id: str, ttl: float) -> Reply | None:

@@ -57,6 +57,7 @@ async def open_slot(session: Session, slots: Slots, seen: Entry, lease: Fencing)
             under=lease,
         )
         if isinstance(reply, Swapped):
+            lease.check()  # a late answer may come after the end of the lease: no run starts then
             return Opened(slot_at(reply.at, slots.per), reply.at)
         if reply.why == "fence":
             raise overtaken(_called(slots), lease, reply.entry.fence)

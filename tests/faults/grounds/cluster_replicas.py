@@ -1,6 +1,7 @@
 """Three masters with a replica each; a grant counts when the replica has it.
 
-With ``replicas=1`` a fail-over forgets nothing that anybody relies on, so everything is promised.
+With ``replicas=1`` a fail-over forgets nothing that anybody relies on, so everything is promised;
+only what was taken of a rate is not waited for.
 """
 
 from holdfast.testing.verify.torments import Scene, Torment
@@ -32,7 +33,7 @@ class ClusterReplicasGround(ClusterGround):
 
     def owner_killed(self, scene: Scene) -> None:
         """Kill the owner of a name; its replica takes over, and it comes back as a replica."""
-        with scene.crew.fault("owner killed"):
+        with scene.crew.fault("owner killed", loses="rates"):
             slot = self._slot(scene.dice)
             old = self._cluster.owner(slot)
             self._cluster.kill_owner(slot)
@@ -41,7 +42,7 @@ class ClusterReplicasGround(ClusterGround):
 
     def owner_frozen(self, scene: Scene) -> None:
         """Stop the owner of a name until its replica has taken over; it wakes up as its owner."""
-        with scene.crew.fault("owner frozen"):
+        with scene.crew.fault("owner frozen", loses="rates"):
             slot = self._slot(scene.dice)
             old = self._cluster.owner(slot)
             heir = self._cluster.replica_of(old)

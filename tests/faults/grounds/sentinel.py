@@ -1,6 +1,7 @@
 """A master, its replica and three sentinels; a grant counts when the replica has it.
 
-With ``replicas=1`` a fail-over forgets nothing that anybody relies on, so everything is promised.
+With ``replicas=1`` a fail-over forgets nothing that anybody relies on, so everything is promised;
+only what was taken of a rate is not waited for.
 """
 
 from typing import Self
@@ -44,19 +45,19 @@ class SentinelGround(Ground):
 
     def master_killed(self, scene: Scene) -> None:
         """Kill the master; the replica takes over, and the old one comes back as its replica."""
-        with scene.crew.fault("master killed"):
+        with scene.crew.fault("master killed", loses="rates"):
             self._servers.fail_over()
             self._servers.bring_back()
 
     def master_relieved(self, scene: Scene) -> None:
         """Order a fail-over, as an operator would."""
-        with scene.crew.fault("master relieved"):
+        with scene.crew.fault("master relieved", loses="rates"):
             self._servers.fail_over(by_killing=False)
             self._servers.wait_until_well()
 
     def master_frozen(self, scene: Scene) -> None:
         """Stop the master until another has taken over; it wakes up believing to be one."""
-        with scene.crew.fault("master frozen"):
+        with scene.crew.fault("master frozen", loses="rates"):
             old, new = self._servers.master(), self._servers.replica()
             old.pause()
             try:

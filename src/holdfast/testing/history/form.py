@@ -19,15 +19,23 @@ which host. Every other line has ``at`` (nanoseconds on the boot clock) and ``do
 | breaking | *before* the call that breaks a lock | name, token, force |
 | broke | after it | name, token, force, how |
 | landed | inside the resource, in its own order | resource, fenced, token, value, by, n |
-| fault | *before* something is done to processes | id, kind, pids (none: all), forgets, stretch |
+| fault | *before* something is done to processes | id, kind, pids (none: all), and see below |
 | isolated | when they can certainly not talk to the backend | id |
 | rejoined | *before* that is undone | id |
 | healed | after it has been undone | id |
+| adding | before a cell is updated | cell |
+| added, unadded | after that has ended | cell, and value, version or known |
+| working | *before* the check with which work on a once key begins | key, since |
+| given | after a once key gave its result; ``since`` is before the call | key, result, since |
+| completed | after a singleton's run was; ``since`` is before the call | job, slot, since |
+| took | after permits were taken; ``since`` is before the call | limit, rate, burst, since |
 | mishap | when a worker does something rash itself | kind |
 | end | when the worker has nothing more to do | |
 
 A fault that ``forgets`` (``"some"`` or ``"all"``) breaks an assumption of the design: the backend
-loses grants that it has made, or ends them early. One with a ``stretch`` lets what was granted live
+loses grants that it has made, or ends them early. One that ``loses`` the ``"records"`` loses what
+is in cells and behind once keys (and what was taken of a rate), but no grant; or it loses what was
+taken of ``"rates"`` alone. One with a ``stretch`` lets what was granted live
 that many seconds longer (a clock that was set back), and is healed only when that time is over.
 
 ``n`` numbers the claims of one file. What is asked for is written down before it is asked, and a
@@ -45,13 +53,13 @@ SUFFIX = ".jsonl"
 
 OPERATIONS = frozenset(
     {"held", "busy", "failed", "cancelled", "checked", "extended", "refused", "left", "landed"}
-    | {"lost", "broke"}
+    | {"lost", "broke", "added", "unadded", "given", "took", "completed"}
 )
 """What counts as an operation: a call whose outcome is known."""
 
 KINDS = OPERATIONS | {
     *("ask", "queued", "displaced", "inherited", "breaking", "mishap", "end"),
-    *("fault", "isolated", "rejoined", "healed"),
+    *("fault", "isolated", "rejoined", "healed", "adding", "working"),
 }
 """Every word that ``do`` may have; a rule may add words of its own."""
 

@@ -1,4 +1,4 @@
-"""What the callers of a simulated world do: take names, work, write, look, break, go on.
+"""What the callers of a simulated world do: take names, work, write, look, break, run errands.
 
 A caller is a thread or task of a client. It uses the shipped flows as the public API does, and
 tells whoever watches when it is let in, when it leaves and how each call ended.
@@ -7,8 +7,8 @@ tells whoever watches when it is let in, when it leaves and how each call ended.
 from __future__ import annotations
 
 from asyncio import CancelledError
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from holdfast.errors import BackendUnavailable, Conflict, LockBusy, LockLost, Misuse
@@ -21,6 +21,7 @@ from holdfast.flows.book import Chore, LeaseState
 from holdfast.flows.order import Order
 from holdfast.rules.messages import Release
 from holdfast.testing.sim.client import Client
+from holdfast.testing.sim.errands.every import run_errand
 from holdfast.testing.sim.plan import Hold, Inspect, Job
 from holdfast.testing.sim.resource import Write
 from holdfast.testing.sim.stay import Stay
@@ -46,6 +47,8 @@ class Caller:
         self.done = False
         self.asking_since: float | None = None
         self.asking_for: Order | None = None
+        self.asking_times = 1  # how often over it may take: several names are one wait each
+        self.place = (self.label, number)
 
     async def run(self) -> None:
         """Do all jobs; one that is struck down is followed by the next."""
@@ -54,8 +57,10 @@ class Caller:
                 await self.client.runtime.sleep(job.before)
                 if isinstance(job, Hold):
                     await self._hold(job)
-                else:
+                elif isinstance(job, Inspect):
                     await self._inspect(job)
+                else:
+                    await run_errand(self, job)
             except STRUCK:
                 self.world.note(self.client, "is struck", self.label)
             finally:
@@ -69,51 +74,86 @@ class Caller:
             if job.insists and healed:
                 order = order.with_wait(None)
             try:
-                state = await self._acquire(order)
+                state = await self.acquire(order)
             except (LockBusy, BackendUnavailable, Misuse):
                 if not job.insists or self.client.book.closing:
                     return
             else:
                 await self._stay(job, state)
                 return
-            await self.client.runtime.sleep(AGAIN * (0.5 + self.client.dice.random()))
+            await self.pause()
 
-    async def _acquire(self, order: Order) -> LeaseState:
+    async def pause(self) -> None:
+        """Wait a little before asking again."""
+        await self.client.runtime.sleep(AGAIN * (0.5 + self.client.dice.random()))
+
+    @contextmanager
+    def asking(self, order: Order, times: int = 1) -> Iterator[None]:
+        """Say what is asked for meanwhile, and how many waits it may take."""
         self.asking_since, self.asking_for = self.client.scheduler.time, order
+        self.asking_times = times
         try:
-            return await acquiring.acquire(self.client.session, order, (self.label, self.number))
-        except BaseException as error:
-            self.world.watch.asked_in_vain(self.client, error)
-            raise
+            yield
         finally:
             self.asking_since = self.asking_for = None
+
+    @contextmanager
+    def gathering(self) -> Iterator[list[str]]:
+        """Give the ids that this caller makes meanwhile; those left in the list end with it."""
+        watch, task = self.world.watch, self.client.scheduler.current
+        ids = watch.gathering[task] = []
+        try:
+            yield ids
+        finally:
+            watch.gathered(task)
+
+    async def acquire(self, order: Order) -> LeaseState:
+        """Get in, or raise what kept us."""
+        with self.asking(order):
+            try:
+                return await acquiring.acquire(self.client.session, order, self.place)
+            except BaseException as error:
+                self.world.watch.asked_in_vain(self.client, error)
+                raise
 
     async def _stay(self, job: Hold, state: LeaseState) -> None:
         client, watch = self.client, self.world.watch
         if job.leaving == "drop":
             watch.dropped(client, state)
             return
+
+        async def body(stay: Stay) -> None:
+            if job.stops and client.plan.style == "aio":
+                state.listeners.append(self._stop(stay))
+            await self._body(job, stay)
+
+        await self.stay(state, body, everything=job.leaving == "all")
+
+    async def stay(
+        self,
+        state: LeaseState,
+        body: Callable[[Stay], Awaitable[None]],
+        *,
+        everything: bool = False,
+    ) -> None:
+        """Let a body in under a lease, and give the lease back, or ``everything`` there is."""
+        watch, session = self.world.watch, self.client.session
         state.face = lambda: state
-        stay = watch.entered(client, state)
-        if job.stops and client.plan.style == "aio":
-            state.listeners.append(self._stop(stay))
+        stay = watch.entered(self.client, state)
         try:
             with suppress(LockLost):  # the body stops, which is all that is asked of it
-                await self._body(job, stay)
+                await body(stay)
         finally:
             stay.leaving = True
             try:
-                await self._leave(job, state)
+                if everything:
+                    await releasing.release_all(session)
+                await releasing.release(session, state)
             finally:
-                self._collect(state)
+                self.collect(state)
                 watch.left(stay)
 
-    async def _leave(self, job: Hold, state: LeaseState) -> None:
-        if job.leaving == "all":
-            await releasing.release_all(self.client.session)
-        await releasing.release(self.client.session, state)
-
-    def _collect(self, state: LeaseState) -> None:
+    def collect(self, state: LeaseState) -> None:
         """Let go of a lease whose release was interrupted, as the finaliser of ``Lease`` does."""
         book = self.client.book
         if not state.released and not self.client.dead:

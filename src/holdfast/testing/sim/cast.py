@@ -47,7 +47,7 @@ def member(
     )
     strikes: tuple[Strike, ...] = ()
     if struck:
-        strikes = tuple(one for _ in range(dice.randrange(1, 4)) for one in _blows(dice, callers))
+        strikes = tuple(one for _ in range(dice.randrange(1, 4)) for one in blows(dice, callers))
     return Member(
         number,
         style,
@@ -59,7 +59,7 @@ def member(
     )
 
 
-def _blows(dice: Random, callers: int) -> list[Strike]:
+def blows(dice: Random, callers: int) -> list[Strike]:
     """Draw a cancellation, and sometimes another one that meets the clean-up."""
     caller, suspension = dice.randrange(callers), dice.randrange(1, 25)
     blows = [Strike(caller, suspension, dice.choice((0.0, 0.0, 0.001, 0.5)) * dice.random())]

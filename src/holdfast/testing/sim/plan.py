@@ -10,6 +10,7 @@ from math import inf
 from typing import Literal, NamedTuple, TypeAlias
 
 from holdfast.rules.messages import Want
+from holdfast.testing.sim.errands.wishes import Wish
 from holdfast.testing.sim.weather import Fate, Weather
 
 Style: TypeAlias = Literal["aio", "sync"]
@@ -46,7 +47,7 @@ class Inspect(NamedTuple):
     what: Literal["show", "list", "break", "force"] = "show"
 
 
-Job: TypeAlias = Hold | Inspect
+Job: TypeAlias = Hold | Inspect | Wish
 
 
 class Strike(NamedTuple):
@@ -127,25 +128,33 @@ class Plan(NamedTuple):
 
     def longest_ttl(self) -> float:
         """Give the longest life that any lease of this plan can have."""
-        holds = [job for member in self.members for jobs in member.jobs for job in jobs]
-        return max(
-            (max(job.want.ttl, job.extend) for job in holds if isinstance(job, Hold)), default=0.0
-        )
+        return max(map(ttl_of, self._jobs()), default=0.0)
 
     def longest_stay(self) -> float:
         """Give the longest time that any body takes."""
-        holds = [job for member in self.members for jobs in member.jobs for job in jobs]
-        return max(
-            (sum(job.steps) + job.gap * len(job.steps) for job in holds if isinstance(job, Hold)),
-            default=0.0,
-        )
+        return max(map(_stay_of, self._jobs()), default=0.0)
 
     def longest_pause(self) -> float:
         """Give the longest time for which a process can be stopped."""
-        holds = [job for member in self.members for jobs in member.jobs for job in jobs]
-        frozen = sum(job.freeze for job in holds if isinstance(job, Hold))
+        frozen = sum(job.freeze for job in self._jobs() if isinstance(job, Hold))
         return frozen + sum(fault.span for fault in self.faults if fault.kind == "pause")
 
     def callers(self) -> int:
         """Count the callers."""
         return sum(len(member.jobs) for member in self.members)
+
+    def _jobs(self) -> list[Job]:
+        return [job for member in self.members for jobs in member.jobs for job in jobs]
+
+
+def ttl_of(job: Job) -> float:
+    """Say how long a lease of this job can live without renewal; 0 if it takes none."""
+    if isinstance(job, Hold):
+        return max(job.want.ttl, job.extend)
+    return 0.0 if isinstance(job, Inspect) else job.ttl
+
+
+def _stay_of(job: Job) -> float:
+    if isinstance(job, Hold):
+        return sum(job.steps) + job.gap * len(job.steps)
+    return 0.0 if isinstance(job, Inspect) else job.stay

@@ -1,18 +1,20 @@
 """A model server: the rule over records, with a birth mark, a quarantine and a memory to lose.
 
 It answers by ``rules.claim.step`` as ``backends.memory`` does, at its own clock's time, and tells
-the inboxes it knows of. What it keeps across a restart is decided by whoever restarts it.
+the inboxes it knows of. What it keeps across a restart is decided by whoever restarts it. The other
+two families are beside it, in ``family_desk``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from math import inf
 from typing import Protocol
 
 from holdfast.errors import BackendUnavailable
 from holdfast.rules import claim as rule
 from holdfast.rules.holding import Grant, Record
+from holdfast.rules.many import Apart, ClaimAll
 from holdfast.rules.messages import (
     CLAIM_REQUESTS,
     Busy,
@@ -26,7 +28,9 @@ from holdfast.rules.messages import (
     Seen,
     Want,
 )
+from holdfast.rules.together import step_all
 from holdfast.testing.sim.clocks import Clock
+from holdfast.testing.sim.family_desk import FamilyDesk, FamilyWatching
 from holdfast.testing.sim.plan import Host
 from holdfast.testing.sim.scheduler import Scheduler
 from holdfast.values import Holder
@@ -46,6 +50,11 @@ class Inbox(Protocol):
 
 class Watching(Protocol):
     """Who is told of everything that the server does."""
+
+    @property
+    def family(self) -> FamilyWatching:
+        """Who is told of records and buckets."""
+        ...
 
     def stepped(
         self,
@@ -81,6 +90,7 @@ class Server:
         self._born_at = -inf
         self._snapshot: dict[str, Record] = {}
         self._watch = watch
+        self.families = FamilyDesk(watch.family)
 
     def now(self) -> float:
         """Read the clock that leases run on."""
@@ -91,28 +101,51 @@ class Server:
         """Carry out one request."""
         now = self.now()
         held_back = 0.0 if self.mark else self._held_back(now)
-        if isinstance(request, ListNames):
-            return self._listed(request, now)
         if not isinstance(request, CLAIM_REQUESTS):
-            raise TypeError(f"this server keeps claims alone; it was asked {request!r}")
+            if isinstance(request, ListNames):
+                return self._listed(request, now)
+            if isinstance(request, ClaimAll):
+                # In quarantine one by one they can wait for its end.
+                return Apart() if held_back > 0 else self._answer_all(request, now)
+            return self.families.answer(request, self._mint())
         record = self.records.get(request.name)
         if record is None:
             record = Record(request.name)
         if held_back > 0:
             return self._answer_held_back(record, request, now, now + held_back)
         closed = self._closed(record) if record.queue else ()
-        mint = int((self.wall.base + self.wall.rate * self.scheduler.time) * 1e6)
-        after, reply, notices = rule.step(record, request, now, mint, closed, self.gone)
+        after, reply, notices = rule.step(record, request, now, self._mint(), closed, self.gone)
         if after is not record:
             self.records[request.name] = after
             self._watch.stepped(self, request, record, after, closed)
-            for notice in notices:
-                inbox = self.inboxes.get(notice.inbox)
-                if inbox is not None:
-                    inbox.post(notice)
+            self._post(notices)
         if type(reply) is Ended:
             self._watch.answered(request, reply)
         return reply
+
+    def _answer_all(self, request: ClaimAll, now: float) -> Reply:
+        records = {
+            claim.name: self.records.get(claim.name) or Record(claim.name)
+            for claim in request.claims
+        }
+        closed = {inbox for record in records.values() for inbox in self._closed(record)}
+        after, reply, notices = step_all(records, request, now, self._mint(), closed, self.gone)
+        for name, record in after.items():
+            if record is not records[name]:
+                self.records[name] = record
+                self._watch.stepped(self, request, records[name], record, closed)
+        self._post(notices)
+        return reply
+
+    def _post(self, notices: Iterable[Notice]) -> None:
+        for notice in notices:
+            inbox = self.inboxes.get(notice.inbox)
+            if inbox is not None:
+                inbox.post(notice)
+
+    def _mint(self) -> int:
+        """Read the wall clock in microseconds."""
+        return int((self.wall.base + self.wall.rate * self.scheduler.time) * 1e6)
 
     def restart(self, memory: str) -> None:
         """Come back with all of the memory, without it, or as it was at the last snapshot."""
@@ -120,6 +153,7 @@ class Server:
         self._born_at = self.now()
         if memory == "forget":
             self.records = {}
+            self.families = FamilyDesk(self._watch.family)
             self.mark = 0
         elif memory == "rollback":
             self.records = dict(self._snapshot)

@@ -14,8 +14,10 @@ from holdfast.errors import BackendUnavailable
 from holdfast.flows.book import LeaseState
 from holdfast.observe.events import Event, Lost
 from holdfast.rules.holding import Record
+from holdfast.rules.many import ClaimAll
 from holdfast.rules.messages import Break, Claim, Ended, Release, Reply, Request, Withdraw
 from holdfast.testing.sim.client import Client
+from holdfast.testing.sim.family_watch import FamilyWatch
 from holdfast.testing.sim.invariants.deadlines import Deadlines
 from holdfast.testing.sim.invariants.exclusion import Exclusion
 from holdfast.testing.sim.invariants.fencing import Fencing
@@ -58,6 +60,7 @@ class Watch:
         self.past: list[Stay] = []  # those whose body has ended, if their client is alive
         self.crowded: dict[str, list[Stay]] = {}  # names under which more are inside than may be
         self.asking: dict[Task | None, str] = {}  # which claim a caller sees through
+        self.gathering: dict[Task | None, list[str]] = {}  # all ids of one that makes several
         self.minded: dict[str, float] = {}  # claims that somebody asks for or has, and since when
         self.ended_at: dict[str, float] = {}  # since when nobody minds a claim
         self.forced: set[tuple[str, int]] = set()  # grants broken by force
@@ -78,6 +81,7 @@ class Watch:
         self.loudness = Loudness(self)
         self.keeping = Keeping(self)
         self.fencing = Fencing(self)
+        self.family = FamilyWatch(self)
 
     def fail(self, invariant: str, text: str) -> None:
         """Note a violation and stop the world; only the first counts."""
@@ -128,21 +132,29 @@ class Watch:
 
     def doubles(self, requests: Sequence[Request]) -> None:
         """Note that the network has made second copies of requests."""
-        self.doubled.update(one.claim_id for one in requests if isinstance(one, Claim))
+        self.doubled.update(one.claim_id for request in requests for one in _claims(request))
 
     def under_way(self, request: Request, change: int) -> None:
         """Note that a claim has left, or has arrived; a claim is always alone in its letter."""
-        if type(request) is Claim:
-            self.flying[request.claim_id] = self.flying.get(request.claim_id, 0) + change
+        for claim in _claims(request):
+            self.flying[claim.claim_id] = self.flying.get(claim.claim_id, 0) + change
 
     # What callers do
 
     def claims(self, client: Client, claim_id: str) -> None:
         """Note that a caller begins to ask."""
         task = client.scheduler.current
+        self.minded[claim_id] = client.scheduler.time
+        if task in self.gathering:
+            self.gathering[task].append(claim_id)
+            return
         self._unmind(self.asking.get(task))
         self.asking[task] = claim_id
-        self.minded[claim_id] = client.scheduler.time
+
+    def gathered(self, task: Task | None) -> None:
+        """Note that nobody minds any more what a caller has gathered, and not kept."""
+        for claim_id in self.gathering.pop(task, ()):
+            self._unmind(claim_id)
 
     def asked_in_vain(self, client: Client, error: BaseException) -> None:
         """Note that an acquire ended without a lease."""
@@ -150,6 +162,13 @@ class Watch:
         if claim_id is not None and not client.dead:
             self._unmind(claim_id)
             self.honesty.refused(client, claim_id, error)
+
+    def asked_all_in_vain(self, client: Client, ids: list[str], error: BaseException) -> None:
+        """Note that several were asked for at once, and none was had."""
+        if not client.dead:
+            for claim_id in ids:
+                self._unmind(claim_id)
+                self.honesty.refused(client, claim_id, error)
 
     def entered(self, client: Client, state: LeaseState) -> Stay:
         """Note that a body was let in."""
@@ -205,6 +224,9 @@ class Watch:
             if task is not None and task.process is client:
                 self._unmind(claim_id)
                 del self.asking[task]
+        for task in tuple(self.gathering):
+            if task is not None and task.process is client:
+                self.gathered(task)
         self.past = [stay for stay in self.past if stay.client is not client]
 
     def wrote(self, write: Write) -> None:
@@ -217,6 +239,7 @@ class Watch:
             self.world.note(client, "tells", type(event).__name__, event)
         if type(event) is Lost:
             self.losses += 1
+            self.family.together.lost(client, event)
             for stay in (*self.stays.get(event.name, ()), *self.past):
                 state = stay.state
                 if stay.client is client and (state.name, state.token) == (event.name, event.token):
@@ -243,3 +266,9 @@ class Watch:
             self.crowded[name] = inside
         else:
             self.crowded.pop(name, None)
+
+
+def _claims(request: Request) -> tuple[Claim, ...]:
+    if type(request) is Claim:
+        return (request,)
+    return request.claims if type(request) is ClaimAll else ()

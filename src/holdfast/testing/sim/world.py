@@ -120,6 +120,7 @@ class World:
         if self._goes_on():
             self.watch.loudness.settle()
             self.watch.keeping.settle()
+            self.watch.family.settle()
             leaks.check(self)
 
     def _start(self, member: Member) -> None:

@@ -1,8 +1,9 @@
 """The kinds of worlds that seeds are drawn from, each with troubles of its own.
 
 A world draws a plan from dice: how many clients, what they do, what goes wrong. The names say which
-fault is in the foreground; ``storm`` has all of them at once. The last group breaks an assumption
-of DESIGN section 2 on purpose: there only what is still promised is checked (see ``promises``).
+fault is in the foreground; ``storm`` has all of them at once. The next group breaks an assumption
+of DESIGN section 2 on purpose: there only what is still promised is checked (see ``promises``). The
+last ones are those of the whole family, from ``family_worlds``: there the name says what is done.
 """
 
 from __future__ import annotations
@@ -11,18 +12,12 @@ from collections.abc import Callable
 from random import Random
 from typing import TypeAlias
 
-from holdfast.testing.sim import cast
+from holdfast.testing.sim import cast, family_worlds
 from holdfast.testing.sim.plan import Fault, FaultKind, Host, Member, Plan, Quorum
+from holdfast.testing.sim.troubles import FAST, LASTS, SLOW, bad_weather, fast, light, some_faults
 from holdfast.testing.sim.weather import Weather
 
 Draw: TypeAlias = Callable[[Random], Plan]
-
-LASTS = 16.0
-"""How long faults go on in a drawn world."""
-
-FAST = 0.995
-SLOW = 1.005
-"""Rates at the edge of what is assumed: a host at one end and a server at the other."""
 
 
 def draw(world: str, seed: int) -> Plan:
@@ -33,43 +28,41 @@ def draw(world: str, seed: int) -> Plan:
 
 def calm(dice: Random) -> Plan:
     """Draw a world in which nothing goes wrong."""
-    return _plan(dice, Weather(fast=_fast(dice)), ())
+    return _plan(dice, Weather(fast=fast(dice)), ())
 
 
 def network(dice: Random) -> Plan:
     """Draw a world of slow, lost, doubled and torn letters, and of cut connections."""
-    return _plan(dice, _bad_weather(dice), _some(dice, ("cut",), 3))
+    return _plan(dice, bad_weather(dice), some_faults(dice, ("cut",), 3))
 
 
 def notices(dice: Random) -> Plan:
     """Draw a world in which notices come late, twice or never, and inboxes close."""
-    weather = Weather(
-        fast=_fast(dice), lost_notice=dice.random(), late_notice=0.3, twice_notice=0.3
-    )
-    return _plan(dice, weather, _some(dice, ("deaf", "unheard"), 4), crowd=True)
+    weather = Weather(fast=fast(dice), lost_notice=dice.random(), late_notice=0.3, twice_notice=0.3)
+    return _plan(dice, weather, some_faults(dice, ("deaf", "unheard"), 4), crowd=True)
 
 
 def pauses(dice: Random) -> Plan:
     """Draw a world whose processes are stopped and go on, also right after a check."""
-    return _plan(dice, _light(dice), _some(dice, ("pause",), 6), freezing=True)
+    return _plan(dice, light(dice), some_faults(dice, ("pause",), 6), freezing=True)
 
 
 def crashes(dice: Random) -> Plan:
     """Draw a world whose processes die, or their keepers alone."""
-    faults = _some(dice, ("crash", "keeper", "pause"), 4)
-    return _plan(dice, _light(dice), faults, host=Host(knows_dead=dice.random() < 0.5))
+    faults = some_faults(dice, ("crash", "keeper", "pause"), 4)
+    return _plan(dice, light(dice), faults, host=Host(knows_dead=dice.random() < 0.5))
 
 
 def restarts(dice: Random) -> Plan:
     """Draw a world whose server goes away and comes back with all it knew."""
-    return _plan(dice, _light(dice), _some(dice, ("restart", "pause"), 4))
+    return _plan(dice, light(dice), some_faults(dice, ("restart", "pause"), 4))
 
 
 def amnesia(dice: Random) -> Plan:
     """Draw a world whose server comes back without its memory, and waits out its quarantine."""
-    faults = _some(dice, ("forget",), 2) + _some(dice, ("pause", "cut"), 2)
+    faults = some_faults(dice, ("forget",), 2) + some_faults(dice, ("pause", "cut"), 2)
     quarantine = dice.choice((4.0, 10.0))
-    return _plan(dice, _light(dice), faults, host=Host(quarantine=quarantine), longest_ttl=4.0)
+    return _plan(dice, light(dice), faults, host=Host(quarantine=quarantine), longest_ttl=4.0)
 
 
 def clocks(dice: Random) -> Plan:
@@ -79,24 +72,24 @@ def clocks(dice: Random) -> Plan:
         Fault(dice.uniform(0, LASTS), "wall", amount=-dice.uniform(0, 8))
         for _ in range(dice.randrange(3))
     ]
-    faults += _some(dice, ("pause", "cut", "crash"), 3)
-    return _plan(dice, _light(dice), tuple(faults), host=host)
+    faults += some_faults(dice, ("pause", "cut", "crash"), 3)
+    return _plan(dice, light(dice), tuple(faults), host=host)
 
 
 def cancels(dice: Random) -> Plan:
     """Draw a world whose callers are cancelled and interrupted, also when letters are lost."""
-    weather = _bad_weather(dice) if dice.random() < 0.5 else _light(dice)
-    return _plan(dice, weather, _some(dice, ("cut",), 1), struck=True)
+    weather = bad_weather(dice) if dice.random() < 0.5 else light(dice)
+    return _plan(dice, weather, some_faults(dice, ("cut",), 1), struck=True)
 
 
 def forks(dice: Random) -> Plan:
     """Draw a world whose processes fork in the middle of their work."""
-    return _plan(dice, _light(dice), _some(dice, ("fork", "pause"), 3))
+    return _plan(dice, light(dice), some_faults(dice, ("fork", "pause"), 3))
 
 
 def breaks(dice: Random) -> Plan:
     """Draw a world with operators who break locks, gently and by force."""
-    return _plan(dice, _light(dice), _some(dice, ("pause", "unheard"), 2), breakers=True)
+    return _plan(dice, light(dice), some_faults(dice, ("pause", "unheard"), 2), breakers=True)
 
 
 def storm(dice: Random) -> Plan:
@@ -107,8 +100,8 @@ def storm(dice: Random) -> Plan:
     host = Host(rate=dice.choice((FAST, SLOW)), knows_dead=dice.random() < 0.3)
     return _plan(
         dice,
-        _bad_weather(dice),
-        _some(dice, kinds, 8),
+        bad_weather(dice),
+        some_faults(dice, kinds, 8),
         host=host,
         struck=True,
         breakers=dice.random() < 0.5,
@@ -120,17 +113,18 @@ def storm(dice: Random) -> Plan:
 def rollback(dice: Random) -> Plan:
     """Break an assumption: the server comes back with an older snapshot."""
     faults = tuple(
-        fault._replace(amount=dice.uniform(0.1, 4.0)) for fault in _some(dice, ("rollback",), 3)
+        fault._replace(amount=dice.uniform(0.1, 4.0))
+        for fault in some_faults(dice, ("rollback",), 3)
     )
-    return _plan(dice, _light(dice), faults + _some(dice, ("pause",), 2))
+    return _plan(dice, light(dice), faults + some_faults(dice, ("pause",), 2))
 
 
 def oblivion(dice: Random) -> Plan:
     """Break an assumption: the memory is lost, no quarantine is kept, the clock may be set back."""
-    faults = _some(dice, ("forget",), 3) + _some(dice, ("pause", "crash"), 2)
+    faults = some_faults(dice, ("forget",), 3) + some_faults(dice, ("pause", "crash"), 2)
     if dice.random() < 0.5:
         faults += (Fault(dice.uniform(0, LASTS), "wall", amount=-dice.uniform(1, 30)),)
-    return _plan(dice, _light(dice), faults, host=Host(quarantine=0.0))
+    return _plan(dice, light(dice), faults, host=Host(quarantine=0.0))
 
 
 def leaps(dice: Random) -> Plan:
@@ -139,18 +133,18 @@ def leaps(dice: Random) -> Plan:
         Fault(dice.uniform(0, LASTS), "leap", amount=dice.uniform(0.5, 20))
         for _ in range(dice.randrange(1, 4))
     ]
-    return _plan(dice, _light(dice), tuple(faults) + _some(dice, ("pause",), 2))
+    return _plan(dice, light(dice), tuple(faults) + some_faults(dice, ("pause",), 2))
 
 
 def races(dice: Random) -> Plan:
     """Break an assumption: clocks whose rates differ by much more than one percent."""
-    return _plan(dice, _light(dice), _some(dice, ("pause",), 3), host=Host(rate=1.1))
+    return _plan(dice, light(dice), some_faults(dice, ("pause",), 3), host=Host(rate=1.1))
 
 
 def minority(dice: Random) -> Plan:
     """Draw a quorum of which a minority fails again and again, with clocks far apart."""
     quorum = Quorum(dice.choice((3, 5, 7)), skew=dice.choice((0.0, -600.0, 600.0)))
-    plan = _quorum_plan(dice, quorum, _light(dice), ("pause", "cut", "crash"))
+    plan = _quorum_plan(dice, quorum, light(dice), ("pause", "cut", "crash"))
     spare = quorum.nodes // 2
     return plan._replace(faults=plan.faults + _restarts(dice, range(spare)))
 
@@ -158,14 +152,14 @@ def minority(dice: Random) -> Plan:
 def rolling(dice: Random) -> Plan:
     """Draw a quorum whose servers restart one after the other, more of them than may be missed."""
     quorum = Quorum(dice.choice((3, 5, 7)))
-    plan = _quorum_plan(dice, quorum, _light(dice), ("pause",))
+    plan = _quorum_plan(dice, quorum, light(dice), ("pause",))
     return plan._replace(faults=plan.faults + _restarts(dice, range(quorum.nodes)))
 
 
 def votes(dice: Random) -> Plan:
     """Draw a quorum in bad weather: lost votes, late votes, votes that come twice, and blows."""
     quorum = Quorum(dice.choice((3, 5, 7)))
-    plan = _quorum_plan(dice, quorum, _bad_weather(dice), ("pause", "cut", "crash"), struck=True)
+    plan = _quorum_plan(dice, quorum, bad_weather(dice), ("pause", "cut", "crash"), struck=True)
     return plan._replace(faults=plan.faults + _restarts(dice, range(quorum.nodes // 2)))
 
 
@@ -177,6 +171,14 @@ WORLDS: dict[str, Draw] = {
     )
 }  # fmt: skip
 """Every kind of world by its name."""
+
+CLAIMS = tuple(WORLDS)
+"""Those in which single names are taken."""
+
+FAMILY = tuple(one.__name__ for one in family_worlds.WORLDS)
+"""Those of everything that is more than a lock."""
+
+WORLDS.update((one.__name__, one) for one in family_worlds.WORLDS)
 
 SOUND = tuple(name for name in WORLDS if name not in {"rollback", "oblivion", "leaps", "races"})
 """Those that keep every assumption."""
@@ -228,7 +230,13 @@ def _quorum_plan(
     host = Host(rate=dice.choice((1.0, FAST, SLOW)), quarantine=dice.choice((5.0, 10.0)))
     weather = weather._replace(fast=min(weather.fast, 0.02))
     plan = _plan(
-        dice, weather, _some(dice, kinds, 3), host=host, longest_ttl=4.0, struck=struck, names=names
+        dice,
+        weather,
+        some_faults(dice, kinds, 3),
+        host=host,
+        longest_ttl=4.0,
+        struck=struck,
+        names=names,
     )
     return plan._replace(quorum=quorum)
 
@@ -238,48 +246,5 @@ def _restarts(dice: Random, voters: range) -> tuple[Fault, ...]:
     kinds: tuple[FaultKind, ...] = ("restart", "forget", "forget", "rollback")
     return tuple(
         fault._replace(who=dice.choice(voters), amount=dice.uniform(0.1, 4.0))
-        for fault in _some(dice, kinds, 5)
-    )
-
-
-def _some(dice: Random, kinds: tuple[FaultKind, ...], most: int) -> tuple[Fault, ...]:
-    """Draw one to ``most`` faults of these kinds."""
-    faults = []
-    for _ in range(dice.randrange(1, most + 1)):
-        span = dice.choice((0.05, 0.3, 1.0, 3.0, 6.0)) * (0.5 + dice.random())
-        unseen = float(dice.random() < 0.5)
-        at = dice.uniform(0.0, LASTS - 2)
-        faults.append(Fault(at, dice.choice(kinds), dice.randrange(8), span, unseen))
-    return tuple(faults)
-
-
-def _fast(dice: Random) -> float:
-    return dice.choice((0.0002, 0.002, 0.02, 0.15))
-
-
-def _light(dice: Random) -> Weather:
-    """Draw a little bad weather, or none."""
-    if dice.random() < 0.5:
-        return Weather(fast=_fast(dice))
-    return Weather(
-        fast=_fast(dice), slow=0.05, lost_request=0.02, lost_reply=0.02, lost_notice=0.05
-    )
-
-
-def _bad_weather(dice: Random) -> Weather:
-    def some() -> float:
-        return dice.choice((0.0, 0.02, 0.1, 0.25))
-
-    return Weather(
-        fast=_fast(dice),
-        slow=some(),
-        slowest=dice.choice((0.5, 2.0, 6.0)),
-        lost_request=some(),
-        lost_reply=some(),
-        twice=some(),
-        torn=dice.choice((0.0, 0.1)),
-        adrift=dice.choice((0.0, 0.1)),
-        lost_notice=some(),
-        late_notice=some(),
-        twice_notice=some(),
+        for fault in some_faults(dice, kinds, 5)
     )

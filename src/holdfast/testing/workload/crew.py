@@ -132,16 +132,19 @@ class Crew:
         pids: Iterable[int] | None = None,
         *,
         forgets: Literal["some", "all"] | None = None,
+        loses: Literal["records", "rates"] | None = None,
         stretch: float = 0.0,
     ) -> Iterator[Fault]:
         """Write down that a fault is on while the block runs; without pids it is on for all.
 
-        ``forgets`` and ``stretch`` are faults of the backend's memory and clock, see ``form``.
+        ``forgets``, ``loses`` and ``stretch`` are faults of the backend's memory and clock, see
+        ``form``.
         """
         self._faults += 1
         fault = Fault(self._recorder, self._faults, kind)
         hit = None if pids is None else list(pids)
         more: dict[str, Any] = {"forgets": forgets} if forgets else {}
+        more |= {"loses": loses} if loses else {}
         more |= {"stretch": stretch} if stretch else {}
         self._recorder.note("fault", id=self._faults, kind=kind, pids=hit, **more)
         number = self._faults

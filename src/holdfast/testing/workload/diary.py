@@ -6,7 +6,8 @@ Moments are taken where the form of histories wants them: before a call or after
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ from holdfast.errors import HoldfastError
 from holdfast.observe import events
 from holdfast.testing.history.moment import now_ns
 from holdfast.testing.history.record import Recorder
+from holdfast.testing.workload.company import CompanyNotes
+from holdfast.testing.workload.kinds import room
 from holdfast.testing.workload.plan import Plan
 from holdfast.testing.workload.resource import Refused, Resource
 from holdfast.testing.workload.turn import Turn
@@ -33,6 +36,8 @@ class Diary:
         self._recorder = Recorder(folder, actor, seed=plan.seed)
         self._number = 0
         self._failure: Exception | None = None
+        self._company: CompanyNotes | None = None  # while several names are asked for at once
+        self._elsewhere = False  # on an errand that has no claim of ours
         self._fenced, self._unfenced = (
             {
                 name: Resource(folder, f"{kind}-{number}", fenced=kind == "fenced")
@@ -44,9 +49,12 @@ class Diary:
     def ask(self, turn: Turn) -> None:
         """Put down what will be asked for, before it is asked."""
         self._number = self._recorder.claim()
+        weight, capacity = room(turn.name, shares=turn.shares)
         self.note(
             "ask",
             name=turn.name,
+            weight=weight,
+            capacity=capacity,
             ttl=turn.ttl,
             wait=turn.wait,
             renew=turn.renew,
@@ -57,6 +65,29 @@ class Diary:
         """Put down something about the claim that is under way."""
         self._raise_failure()
         self._recorder.note(do, n=self._number, **fields)
+
+    def remark(self, do: str, /, *, at: int | None = None, **fields: Any) -> None:
+        """Put down something that is about no claim."""
+        self._raise_failure()
+        self._recorder.note(do, at=at, **fields)
+
+    @contextmanager
+    def company(self, turn: Turn) -> Iterator[CompanyNotes]:
+        """Put down what becomes of several names that are asked for meanwhile."""
+        self._company = CompanyNotes(self._recorder, turn)
+        try:
+            yield self._company
+        finally:
+            self._company = None
+
+    @contextmanager
+    def elsewhere(self) -> Iterator[None]:
+        """Put down nothing of the claims that are made meanwhile: a rule of its own judges them."""
+        self._elsewhere = True
+        try:
+            yield
+        finally:
+            self._elsewhere = False
 
     def check(self, lease: Lease | AsyncLease) -> None:
         """See that the lease is good, and put down that it was at this moment."""
@@ -114,6 +145,11 @@ class Diary:
     def hear(self, event: events.Event) -> None:
         """Put down what only an observer hears; a failure must not end in a log unseen."""
         try:
+            if self._company is not None:
+                self._company.hear(event)
+                return
+            if self._elsewhere:
+                return
             match event:
                 case events.Queued():
                     self.note("queued")

@@ -40,6 +40,12 @@ class Habits:
     blocks: float = 0.02
     """Only tasks: the whole event loop does nothing for longer than the lease lives."""
 
+    errands: float = 0.0
+    """It does something else than to take one lock, see ``errands``."""
+
+    shares: float = 0.7
+    """Of those who want a readers/writer name, how many read."""
+
     forks: float = 0.01
     """Only ``sync`` workers: a child is forked while a lease is held."""
 

@@ -10,12 +10,16 @@ import asyncio
 import random
 import threading
 import time
+from collections.abc import Coroutine
+from typing import Any
 
 from holdfast.api.client import AsyncClient
 from holdfast.api.lease import AsyncLease
 from holdfast.errors import BackendUnavailable, Conflict, LockBusy, LockLost
 from holdfast.testing.history.moment import now_ns
 from holdfast.testing.workload.diary import Diary, current
+from holdfast.testing.workload.doors import door
+from holdfast.testing.workload.errands import Runner
 from holdfast.testing.workload.plan import Plan
 from holdfast.testing.workload.threads import AFTER_AN_OUTAGE, TOLD_WITHIN, Rash
 from holdfast.testing.workload.turn import Step, Turn
@@ -33,6 +37,9 @@ class Task:
         self._stop = stop
         self._actor = actor
         self._diary = Diary(plan, actor)
+        self._runner: Runner | None = None
+        if plan.habits.errands:
+            self._runner = Runner(client, self._diary, plan.names, f"{plan.seed}/{actor}/errands")
 
     async def run(self) -> None:
         """Take turns until the end."""
@@ -42,16 +49,18 @@ class Task:
         while not self._stop.is_set() and turns != 0:
             turns = None if turns is None else turns - 1
             turn = Turn.drawn(self._plan, dice, task=True, may_fork=False)
+            away = self._runner is not None and dice.random() < self._plan.habits.errands
+            doing = self._runner.run(turn) if away and self._runner else self._take(turn)
             if turn.cancel_after is None:
-                await self._take(turn)
+                await doing
             else:
-                await self._cancelled(turn, turn.cancel_after)
+                await self._cancelled(doing, turn.cancel_after)
             await asyncio.sleep(turn.rest)
         self._diary.end()
 
-    async def _cancelled(self, turn: Turn, after: float) -> None:
+    async def _cancelled(self, doing: Coroutine[Any, Any, None], after: float) -> None:
         """Take a turn and be cancelled in the middle of it, unless it is over by then."""
-        taking = asyncio.create_task(self._take(turn))
+        taking = asyncio.create_task(doing)
         await asyncio.wait({taking}, timeout=after)
         if taking.cancel():
             self._diary.mishap("cancellation")
@@ -63,14 +72,11 @@ class Task:
         diary = self._diary
         if turn.breaks:
             await self._break(turn)
-        lock = self._client.lock(
-            turn.name, ttl=turn.ttl, wait=turn.wait, renew=turn.renew, max_hold=turn.max_hold
-        )
         lease: AsyncLease | None = None
         since, how = 0, "released"
         diary.ask(turn)
         try:
-            async with lock as lease:
+            async with door(self._client, turn) as lease:
                 diary.note("held", token=lease.token)
                 try:
                     await self._hold(turn, lease)

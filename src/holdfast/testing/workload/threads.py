@@ -14,8 +14,11 @@ import traceback
 from holdfast.api.client import Client
 from holdfast.api.lease import Lease
 from holdfast.errors import BackendUnavailable, Conflict, LockBusy, LockLost
+from holdfast.runtimes.step import run as step
 from holdfast.testing.history.moment import now_ns
 from holdfast.testing.workload.diary import Diary, current
+from holdfast.testing.workload.doors import door
+from holdfast.testing.workload.errands import Runner
 from holdfast.testing.workload.plan import Plan
 from holdfast.testing.workload.turn import Step, Turn
 
@@ -43,6 +46,9 @@ class Thread:
         self._actor = actor
         self._children: list[int] = []
         self._diary = Diary(plan, actor)
+        self._runner: Runner | None = None
+        if plan.habits.errands:
+            self._runner = Runner(client, self._diary, plan.names, f"{plan.seed}/{actor}/errands")
 
     def run(self) -> None:
         """Take turns until the end."""
@@ -52,7 +58,10 @@ class Thread:
         while not self._stop.is_set() and turns != 0:
             turns = None if turns is None else turns - 1
             turn = Turn.drawn(self._plan, dice, task=False, may_fork=self._may_fork)
-            self._take(turn)
+            if self._runner is not None and dice.random() < self._plan.habits.errands:
+                step(self._runner.run(turn))
+            else:
+                self._take(turn)
             time.sleep(turn.rest)
         for child in self._children:
             os.waitpid(child, 0)
@@ -62,14 +71,11 @@ class Thread:
         diary = self._diary
         if turn.breaks:
             self._break(turn)
-        lock = self._client.lock(
-            turn.name, ttl=turn.ttl, wait=turn.wait, renew=turn.renew, max_hold=turn.max_hold
-        )
         lease: Lease | None = None
         since, how = 0, "released"
         diary.ask(turn)
         try:
-            with lock as lease:
+            with door(self._client, turn) as lease:
                 diary.note("held", token=lease.token)
                 try:
                     self._hold(turn, lease)

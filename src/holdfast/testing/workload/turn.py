@@ -6,6 +6,7 @@ import random
 from dataclasses import dataclass
 from enum import Enum, auto
 
+from holdfast.testing.workload.kinds import kind_of
 from holdfast.testing.workload.plan import Plan
 
 MANY_STEPS = 4
@@ -40,6 +41,8 @@ class Turn:
     forces: bool
     cancel_after: float | None
     rest: float
+    shares: bool = False
+    """Where a name can be shared: one share of it, instead of all."""
 
     @classmethod
     def drawn(cls, plan: Plan, dice: random.Random, *, task: bool, may_fork: bool) -> Turn:
@@ -58,6 +61,8 @@ class Turn:
         limited = dice.random() < habits.limited
         cancelled = dice.random() < habits.cancels
         cancel_after = dice.choice([0.0, 0.001, 0.01, 0.1]) * dice.random()
+        kind = kind_of(name)
+        shares = kind == "semaphore" or (kind == "rwlock" and dice.random() < habits.shares)
         return cls(
             name=name,
             wait=wait,
@@ -70,13 +75,18 @@ class Turn:
             cancel_after=cancel_after if task and cancelled else None,
             rest=dice.uniform(0.0, plan.rest),
             pause=dice.uniform(0.0, plan.hold) / MANY_STEPS,
-            steps=_steps(plan, dice, task=task, may_fork=may_fork),
+            shares=shares,
+            steps=_steps(plan, dice, task=task, may_fork=may_fork, shares=shares),
         )
 
 
-def _steps(plan: Plan, dice: random.Random, *, task: bool, may_fork: bool) -> tuple[Step, ...]:
+def _steps(
+    plan: Plan, dice: random.Random, *, task: bool, may_fork: bool, shares: bool
+) -> tuple[Step, ...]:
     habits = plan.habits
     usual = (Step.REST, Step.WRITE, Step.WRITE, Step.SCRIBBLE)
+    if shares:  # nothing is written under what others may hold as well
+        usual = (Step.REST, Step.REST, Step.REST, Step.REST)
     steps = [dice.choice(usual) for _ in range(dice.randint(0, MANY_STEPS))]
     if dice.random() < habits.extends:
         steps.append(Step.EXTEND)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast.errors import BackendUnavailable, LockBusy
-from holdfast.rules.messages import Withdraw
+from holdfast.rules.messages import Release, Withdraw
 
 if TYPE_CHECKING:
     from holdfast.testing.sim.client import Client
@@ -37,7 +37,8 @@ class Honesty:
         said = f"{client.name} was told {type(error).__name__}"
         chores = [*(chore.request for chore in client.book.chores), *client.keeper_wire.asking]
         left = self._left_of(client, claim_id)
-        if any(isinstance(one, Withdraw) and one.claim_id == claim_id for one in chores):
+        undone = (Withdraw, Release)  # of several names those that were had are released
+        if any(isinstance(one, undone) and one.claim_id == claim_id for one in chores):
             if left and isinstance(error, BackendUnavailable) and error.outcome == "none":
                 watch.fail(KNOWN, f"{said}, and that nothing was changed, but {left}")
             return

@@ -37,9 +37,9 @@ def check(world: World, longest: float) -> None:
         since = caller.asking_since
         if since is None or caller.client.halted or caller.asking_for is None:
             continue
-        wait = caller.asking_for.wait
+        wait, times = caller.asking_for.wait, caller.asking_times
         if wait is None:
-            limit = max(since, world.plan.heals_at) + longest if world.healed else now
+            limit = max(since, world.plan.heals_at) + longest * times if world.healed else now
         else:
             limit = _limit(caller, since, wait)
         if now > limit:
@@ -52,4 +52,4 @@ def _limit(caller: Caller, since: float, wait: float) -> float:
     """Say until when a call with a finite ``wait`` may take: asking, confirming, withdrawing."""
     client = caller.client
     took = max(wait, client.plan.call_limit) + client.plan.call_limit + 2 * PROMPTLY
-    return max(since, client.resumed_at) + took * 1.02
+    return max(since, client.resumed_at) + took * caller.asking_times * 1.02

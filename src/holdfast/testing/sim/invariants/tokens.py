@@ -24,12 +24,14 @@ class Tokens:
         self._largest: dict[str, int] = {}
         self._seen: dict[tuple[str, str], list[tuple[float, int]]] = {}  # by client and name
         self._count = 0
+        self._whose: dict[tuple[str, int], str] = {}  # by name and token
         self.numbers: dict[tuple[str, int], int] = {}
 
     def granted(self, name: str, grant: Grant) -> None:
         """Look at a new grant."""
         self._count += 1
         self.numbers[grant.claim_id, grant.token] = self._count
+        self._whose[name, grant.token] = grant.holder.client
         largest = self._largest.get(name, 0)
         if grant.token <= largest:
             who = grant.holder.client
@@ -42,6 +44,10 @@ class Tokens:
                     text = f"{who}, who has seen {token}, was granted {name!r} with {grant.token}"
                     self._watch.fail(NAME, text)
         self._largest[name] = max(largest, grant.token)
+
+    def is_of(self, name: str, token: int, who: str) -> bool:
+        """Whether this client was granted the name with this token."""
+        return self._whose.get((name, token)) == who
 
     def seen(self, who: str, name: str, token: int) -> None:
         """Note that a client has entered with a token."""

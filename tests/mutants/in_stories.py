@@ -1,0 +1,130 @@
+"""Bugs in the stories of the whole family: cells, once keys, slots, quotas, several names."""
+
+from tests.mutants.catchers import FAMILY, STRIKES
+from tests.mutants.mutant import Mutant
+
+MUTANTS = (
+    Mutant(
+        "updates_are_blind",
+        "an update that was overtaken writes its value over the other's version",
+        "flows/swap.py",
+        "        entry = reply.entry\n        if span:",
+        "        entry = entry._replace(version=reply.entry.version)\n        if span:",
+        FAMILY,
+    ),
+    Mutant(
+        "a_retried_swap_is_a_new_one",
+        "an update whose reply was lost is done a second time",
+        "flows/swap.py",
+        "        reply, _ = await ask_again(session, request, by, error, ticket)",
+        "        request = request._replace(swap_id=session.new_id())\n"
+        "        reply, _ = await ask_again(session, request, by, error, ticket)",
+        FAMILY,
+    ),
+    Mutant(
+        "work_begins_without_a_fence",
+        "a worker that slept through its end stores over its successor's head",
+        "flows/once.py",
+        "plan.key, data, if_version=0, keep=keep, under=lease)",
+        "plan.key, data, if_version=0, keep=keep)",
+        FAMILY,
+    ),
+    Mutant(
+        "a_late_answer_starts_the_work",
+        "who hears after the end of its lease that it may begin, begins",
+        "flows/once.py",
+        "lease.check()  # a late answer",
+        "pass  # a late answer",
+        FAMILY,
+    ),
+    Mutant(
+        "the_line_does_not_look_again",
+        "who waited while another worked does the work again",
+        "flows/once.py",
+        "    if isinstance(reply, Swapped):\n        lease.check()",
+        "    if isinstance(reply, (Swapped, Moved)):\n        lease.check()",
+        FAMILY,
+    ),
+    Mutant(
+        "slots_are_closed_by_anybody",
+        "a run whose lease is over closes the slot that its successor runs in",
+        "flows/singleton.py",
+        "        keep=ends_at - opened.at,\n        under=lease,",
+        "        keep=ends_at - opened.at,",
+        FAMILY,
+    ),
+    Mutant(
+        "a_slot_is_closed_for_good",
+        "the slot after a completed run is taken for closed, too",
+        "flows/singleton.py",
+        "    return Slot(*map(int, moments)).contains(entry.at)",
+        "    return True",
+        FAMILY,
+    ),
+    Mutant(
+        "opening_does_not_look",
+        "a slot that was closed while this copy stood in line is run again",
+        "flows/singleton.py",
+        "        if _is_closed(session, entry):\n            return None",
+        "        if _is_closed(session, entry):\n            continue",
+        FAMILY,
+    ),
+    Mutant(
+        "ready_from_the_question",
+        "permits are used as much too early as the answer was slow",
+        "flows/limit.py",
+        "        reply = await _ask(session, request)\n        if isinstance(reply, Took):",
+        "        asked_at = session.runtime.now()\n        reply = await _ask(session, request)\n"
+        "        if isinstance(reply, Took) and (reply := reply._replace(ready_in=max(0, int("
+        "reply.ready_in - (session.runtime.now() - asked_at) * 1e6)))):",
+        FAMILY,
+    ),
+    Mutant(
+        "nobody_waits_for_a_reservation",
+        "permits that are reserved are used at once",
+        "flows/limit.py",
+        "            if reply.ready_in:",
+        "            if reply.ready_in > 10**9:",
+        FAMILY,
+    ),
+    Mutant(
+        "company_is_not_lost_together",
+        "who loses one of several names goes on with the others",
+        "flows/lose.py",
+        "    if state.company is not None:\n        _lose_company(session, state)",
+        "",
+        FAMILY,
+    ),
+    Mutant(
+        "company_of_the_lost",
+        "a body starts although one of its names was lost while it waited for the next",
+        "flows/many.py",
+        "        if company.fallen is None and company.holds(runtime.now()):",
+        "        if company.states:",
+        FAMILY,
+    ),
+    Mutant(
+        "everybody_waits_in_their_own_order",
+        "two who name the same names in opposite orders wait for each other",
+        "flows/many.py",
+        "    orders = sorted(orders, key=lambda order: order.name.encode())\n",
+        "",
+        FAMILY,
+    ),
+    Mutant(
+        "gathered_in_vain",
+        "who is cancelled while it gathers names keeps those that it had",
+        "flows/many.py",
+        "confirmed = await runtime.finish(release_these(session, company.states))",
+        "confirmed = True",
+        STRIKES,
+    ),
+    Mutant(
+        "leaders_of_yesterday",
+        "an observer is told again of a leader that it was told of",
+        "flows/lead.py",
+        "        if found.token <= watching.newest:",
+        "        if found.token < watching.newest:",
+        FAMILY,
+    ),
+)

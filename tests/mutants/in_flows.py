@@ -246,10 +246,8 @@ MUTANTS = (
         "amnesia_is_ignored",
         "a server that has lost its memory is trusted as before",
         "flows/book.py",
-        """                    state.deadline = -inf  # somebody else may be in already
-                    state.loss = notice.reason
-""",
-        "                    state.renew_at = -inf\n",
+        "if about_all or state.claim_id == notice.claim_id:",
+        "if state.claim_id == notice.claim_id:",
         SIMULATOR,
     ),
     Mutant(

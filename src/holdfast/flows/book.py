@@ -220,10 +220,7 @@ class Book:
                         ticket.renew_at = -inf
                         ticket.deaf = True
             case "ended":
-                ended = self.leases.get(notice.claim_id)
-                if ended is not None:
-                    ended.deadline = -inf  # somebody else may be in already
-                    ended.loss = notice.reason
+                self._ended(notice)
             case "forgotten":
                 for state in tuple(self.leases.values()):
                     state.deadline = -inf  # somebody else may be in already
@@ -236,6 +233,15 @@ class Book:
                 notice.claim_id, notice.token, notice.life, notice.granted_at, notice.slots
             )
             ticket.settle(Handed(granted))
+
+    def _ended(self, notice: Notice) -> None:
+        ticket = self.tickets.get(notice.claim_id)
+        if ticket is not None:
+            ticket.broken = True  # before the look at the leases: it may just become one
+        state = self.leases.get(notice.claim_id)
+        if state is not None and state.token == notice.token:
+            state.deadline = -inf  # somebody else may be in already
+            state.loss = notice.reason
 
     def _broken(self, notice: Notice) -> None:
         ticket = self.tickets.get(notice.claim_id)

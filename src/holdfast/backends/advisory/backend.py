@@ -16,6 +16,7 @@ from holdfast.backends.advisory.greeting import see_to_tables
 from holdfast.backends.advisory.sync import KeeperWire, SyncWire
 from holdfast.backends.advisory.target import Terms, terms_of
 from holdfast.backends.postgres.link import open_link
+from holdfast.errors import Misuse
 from holdfast.ports import Ear, Wire
 from holdfast.rules.messages import Notice
 from holdfast.settings import Address
@@ -99,6 +100,8 @@ def migrate(address: Address) -> str:
     return f"{target.shown}: the schema {target.schema} is of version {version}: nothing to do"
 
 
-def script(address: Address) -> str:
+def script(address: Address, since: int = 0) -> str:
     """Give the statements that ``migrate`` would carry out on an empty database."""
+    if since:
+        raise Misuse(f"there is no version {since} of these tables to begin from; leave that out")
     return schema.for_people(terms_of(address).target.schema)

@@ -86,7 +86,7 @@ class Tenure(NamedTuple):
             "slots": list(self.slots),
             "broken": self.broken or None,
             "detached": self.detached,
-            "session": self.session or None,
+            **({"session": self.session} if self.session else {}),
         }
 
 
@@ -105,7 +105,7 @@ class Place(NamedTuple):
             **_person(self.holder),
             "weight": self.weight,
             "since": self.since,
-            "session": self.session or None,
+            **({"session": self.session} if self.session else {}),
         }
 
 

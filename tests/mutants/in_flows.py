@@ -246,8 +246,10 @@ MUTANTS = (
         "amnesia_is_ignored",
         "a server that has lost its memory is trusted as before",
         "flows/book.py",
-        "if about_all or state.claim_id == notice.claim_id:",
-        "if state.claim_id == notice.claim_id:",
+        """                    state.deadline = -inf  # somebody else may be in already
+                    state.loss = notice.reason
+""",
+        "                    state.renew_at = -inf\n",
         SIMULATOR,
     ),
     Mutant(

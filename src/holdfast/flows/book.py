@@ -20,6 +20,9 @@ from holdfast.values import Tenure
 REMEMBERED = 10_000
 """How many names' largest tokens a client remembers."""
 
+_WHY = {"broken": "broken: {}", "forced": "broken by force: {}", "ended": "{}"}
+"""What a notice says of a lease that is over, by what it is."""
+
 
 class Company:
     """Leases that stand and fall together. Their public set refers to it, they only weakly."""
@@ -214,18 +217,16 @@ class Book:
         match notice.what:
             case "granted":
                 self._granted(notice)
-            case "broken" | "forced":
+            case "broken" | "forced" | "ended":
                 self._broken(notice)
             case "missed":
                 self._missed()
             case "freed":
                 self._freed(notice.name)
-            case "ended" | "forgotten":
-                about_all = notice.what == "forgotten"
+            case "forgotten":
                 for state in tuple(self.leases.values()):
-                    if about_all or state.claim_id == notice.claim_id:
-                        state.deadline = -inf  # somebody else may be in already
-                        state.loss = notice.reason
+                    state.deadline = -inf  # somebody else may be in already
+                    state.loss = notice.reason
 
     def _granted(self, notice: Notice) -> None:
         ticket = self.tickets.get(notice.claim_id)
@@ -262,10 +263,7 @@ class Book:
             ticket.broken = True  # before the look at the leases: it may just become one
         state = self.leases.get(notice.claim_id)
         if state is not None and state.token == notice.token:
-            forced = notice.what == "forced"
-            if forced:
+            if notice.what != "broken":
                 state.deadline = -inf  # somebody else may be in already
-            state.loss = (
-                f"broken by force: {notice.reason}" if forced else f"broken: {notice.reason}"
-            )
+            state.loss = _WHY[notice.what].format(notice.reason)
             state.renew_at = -inf  # the keeper looks at it next, and tells

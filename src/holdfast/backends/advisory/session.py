@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from psycopg import OperationalError, pq
+from psycopg.pq.abc import PGresult
 
 from holdfast import clock
 from holdfast.backends.advisory import faults
@@ -56,6 +57,8 @@ class Session:
         self._unread: Settle | None = None
         self._on_end = on_end
         self._on_word = on_word
+        self._last_words = ""  # what the server said without being asked, before it hung up
+        link.connection.notice_handler = self._note
 
     @contextmanager
     def turn(self, deadline: float) -> Iterator[None]:
@@ -183,6 +186,12 @@ class Session:
         if settle is not None:
             settle(answer)
 
+    def _note(self, result: PGresult) -> None:
+        severity = result.error_field(pq.DiagnosticField.SEVERITY_NONLOCALIZED) or b""
+        if severity in {b"FATAL", b"PANIC"}:
+            said = result.error_field(pq.DiagnosticField.MESSAGE_PRIMARY) or b""
+            self._last_words = said.decode(errors="replace")
+
     def _pass_words_on(self) -> None:
         heard, self.link.heard = self.link.heard, []
         for _, payload in heard:
@@ -191,7 +200,8 @@ class Session:
     def _end(self, reason: str) -> None:
         if self.ended:
             return
-        self.ended = reason.strip() or "no reason given"
+        lines = (self._last_words or reason).strip().splitlines()
+        self.ended = lines[0] if lines else "no reason given"
         self.link.collect()
         self.link.close()
         self._settle(postgres_faults.broken(self.link.shown, self.ended))

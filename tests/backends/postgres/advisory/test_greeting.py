@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from holdfast import BackendUnavailable, Client, Misuse
-from holdfast.backends import registry
+from holdfast.api.migration import migrate, migration_script
 from holdfast.settings import address
 from tests.backends.postgres.advisory.stage import ask
 from tests.conformance.advisory_backends import advisory_url
@@ -98,11 +98,11 @@ def test_tables_are_made_ahead_of_time(schema: str) -> None:
     where = address(advisory_url(f"schema={schema}&install=never"))
     with Client(where.url) as client, pytest.raises(BackendUnavailable, match="holdfast migrate"):
         client.show("x")
-    assert f"made the schema {schema}" in registry.migrate(where)
-    assert "nothing to do" in registry.migrate(where)
+    assert f"made the schema {schema}" in migrate(where.url)
+    assert "nothing to do" in migrate(where.url)
     with Client(where.url) as client, client.lock("x") as lease:
         assert lease.held
-    assert registry.migration_script(where, 0).count(f"CREATE FUNCTION {schema}.") > 10
+    assert migration_script(where.url).count(f"CREATE FUNCTION {schema}.") > 10
 
 
 def test_tables_that_are_dropped_are_made_again(schema: str) -> None:

@@ -15,6 +15,8 @@ from tests.postgres.conftest import Ledger
 from tests.servers.postgres import DATABASE, USER
 from tests.servers.shared_postgres import shared_postgres
 
+pytestmark = pytest.mark.timeout(60)  # the first test starts a server
+
 
 @pytest.fixture(autouse=True)
 def project() -> Iterator[None]:

@@ -21,16 +21,21 @@ PAGE = Path(__file__).parents[2] / "docs" / "migrations.md"
 REPLICAS = 10
 
 REVISION = """
-import time
+import os, time
+from pathlib import Path
 from alembic import op
 
 revision, down_revision = "{revision}", {before}
 
 def upgrade():
+    here = Path(__file__).parents[1]
+    (here / f"{{os.getpid()}}.inside").touch()
+    until = time.monotonic() + {company}
+    while time.monotonic() < until and len(list(here.glob("*.inside"))) < 2:
+        time.sleep(0.01)
     op.execute("CREATE TABLE {table} (done int)")
-    op.execute("INSERT INTO {table} VALUES (1)")
-    time.sleep(0.2)
 """
+"""It stays for a moment, or for as long as it takes until a second one is inside."""
 
 
 def _recipe(containing: str) -> str:
@@ -57,11 +62,16 @@ def database() -> Iterator[str]:
 def project(tmp_path: Path) -> Path:
     """Give an Alembic project with two migrations, each of which can be done only once."""
     (tmp_path / "versions").mkdir()
-    for revision, before in (("1", None), ("2", "1")):
-        script = REVISION.format(revision=revision, before=repr(before), table=f"step_{revision}")
-        (tmp_path / "versions" / f"{revision}.py").write_text(script)
+    _write_migrations(tmp_path, company=0.2)
     (tmp_path / "env.py").write_text(_recipe("run_migrations_online"))
     return tmp_path
+
+
+def _write_migrations(project: Path, *, company: float) -> None:
+    for revision, before in (("1", None), ("2", "1")):
+        facts = {"revision": revision, "before": repr(before), "table": f"step_{revision}"}
+        script = REVISION.format(**facts, company=company)
+        (project / "versions" / f"{revision}.py").write_text(script)
 
 
 def _upgraded(project: Path, database: str) -> list[int]:
@@ -72,9 +82,9 @@ def _upgraded(project: Path, database: str) -> list[int]:
 
 
 def test_alembic(project: Path, database: str) -> None:
-    """All ten end well, and each migration was done once."""
+    """All ten end well, and one of them has done all there was to do."""
     assert _upgraded(project, database) == [0] * REPLICAS
-    assert not [log for log in project.glob("*.log") if "Error" in log.read_text()]
+    assert len(list(project.glob("*.inside"))) == 1
 
 
 def test_alembic_without_the_lock(project: Path, database: str) -> None:
@@ -84,6 +94,9 @@ def test_alembic_without_the_lock(project: Path, database: str) -> None:
     assert locked in env
     bare = env.replace(locked, "").replace("guard(connection, lease)", "pass")
     (project / "env.py").write_text(bare)
+    _write_migrations(project, company=30)
+    with psycopg.connect(database) as own:  # to make this one would keep the others out by itself
+        own.execute("CREATE TABLE alembic_version (version_num varchar(32) PRIMARY KEY)")
     assert any(_upgraded(project, database))
 
 

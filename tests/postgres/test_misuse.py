@@ -18,7 +18,7 @@ from holdfast import BackendUnavailable, Client, LockLost, Misuse
 from holdfast.postgres import fence, guard, xact_lock
 from tests.servers.shared_postgres import shared_postgres
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]  # the first test starts a server
 
 ALCHEMY = "postgresql+psycopg://"
 

@@ -12,7 +12,10 @@ from tests.servers.pgbouncer import PROGRAM, PgBouncer
 from tests.servers.postgres import PostgresServer
 from tests.servers.shared_postgres import shared_postgres
 
-pytestmark = pytest.mark.skipif(PROGRAM is None, reason="pgbouncer is not installed")
+pytestmark = [
+    pytest.mark.skipif(PROGRAM is None, reason="pgbouncer is not installed"),
+    pytest.mark.timeout(60),
+]
 
 
 @pytest.fixture

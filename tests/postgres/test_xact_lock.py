@@ -13,7 +13,7 @@ from tests.postgres.conftest import Ledger
 from tests.postgres.transactions import OPENERS, Kind, opened, settle
 from tests.servers.shared_postgres import shared_postgres
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]  # the first test starts a server
 
 every_kind = pytest.mark.parametrize("kind", OPENERS)
 

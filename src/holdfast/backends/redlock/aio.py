@@ -139,9 +139,12 @@ class AioWire:
         if missing:
             await self._connect(missing, deadline)
         if council.must_settle():
-            if self._settling is None or self._settling.done():
-                self._settling = asyncio.ensure_future(self._settle(deadline))
-            await asyncio.wait((self._settling,), timeout=max(0.0, deadline - clock.now()))
+            loop, settling = asyncio.get_running_loop(), self._settling
+            if settling is None or settling.done() or settling.get_loop() is not loop:
+                settling = self._settling = loop.create_task(self._settle(deadline))
+            await asyncio.wait((settling,), timeout=max(0.0, deadline - clock.now()))
+            if settling.done() and not settling.cancelled():
+                settling.result()  # what went wrong there is not kept to itself
 
     async def _connect(self, missing: Sequence[Branch], deadline: float) -> None:
         """Connect where it is worth waiting for, and on the side where it is not."""

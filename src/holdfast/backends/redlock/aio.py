@@ -15,14 +15,14 @@ from holdfast.backends.redis.keys import packed
 from holdfast.backends.redis.line import Line
 from holdfast.backends.redis.office import Office
 from holdfast.backends.redis.switchboard import Switchboard
-from holdfast.backends.redlock.bundle import Exchange, answered, silent
+from holdfast.backends.redlock.bundle import answered, silent
 from holdfast.backends.redlock.council import Council
 from holdfast.backends.redlock.names import Scan, names_in_use
 from holdfast.backends.redlock.node import QUESTIONS, Node, Self
 from holdfast.errors import BackendUnavailable
 from holdfast.rules.many import Apart, ClaimAll
 from holdfast.rules.messages import ListNames, Look, Release, Reply, Request, Seen, Withdraw
-from holdfast.rules.play import Play
+from holdfast.rules.play import Exchange, Play
 from holdfast.rules.quorum import Ask
 from holdfast.rules.quorum_messages import Answer, Stand, VoterRequest
 
@@ -124,12 +124,7 @@ class AioWire:
                 raise
             play.answer(answers)
             self._tell(play.take_tells())
-        replies: list[Reply | BackendUnavailable] = []
-        for request, reply in zip(requests, play.replies, strict=True):
-            assert reply is not None  # noqa: S101 - every story has ended
-            council.note(request, reply)
-            replies.append(reply)
-        return replies
+        return council.noted(requests, play)
 
     # Connections, and who may vote
 

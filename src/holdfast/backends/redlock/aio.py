@@ -104,7 +104,11 @@ class AioWire:
         return await self._carry_out(requests, deadline)
 
     def close(self) -> None:
-        """Let go of every connection."""
+        """Let go of every connection, and of what is done on the side."""
+        for task in (*self._aside, *((self._settling,) if self._settling else ())):
+            loop = task.get_loop()
+            if not task.done() and not loop.is_closed():
+                loop.call_soon_threadsafe(task.cancel)
         for branch in self._branches:
             branch.lines.close()
 

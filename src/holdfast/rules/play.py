@@ -53,3 +53,22 @@ class Play:
         else:
             self._open.append((place, told))
             self.asks.append(step)
+
+
+class Exchange:
+    """Some questions to all servers, and the answers so far."""
+
+    def __init__(self, asks: Sequence[Ask]) -> None:
+        self.asks = asks
+        self.answers: list[dict[int, Answer]] = [{} for _ in asks]
+
+    def put(self, at: int, number: int, answer: Answer) -> None:
+        """Note an answer to one of the questions."""
+        self.answers[at][number] = answer
+
+    def enough(self) -> bool:
+        """Whether nobody needs to hear more."""
+        return all(
+            len(found) == len(ask.requests) or ask.enough(found)
+            for ask, found in zip(self.asks, self.answers, strict=True)
+        )

@@ -15,14 +15,14 @@ from holdfast.backends.redis.keys import packed
 from holdfast.backends.redis.line import Line
 from holdfast.backends.redis.office import Office
 from holdfast.backends.redis.switchboard import Switchboard
-from holdfast.backends.redlock.bundle import Exchange, answered, silent
+from holdfast.backends.redlock.bundle import answered, silent
 from holdfast.backends.redlock.council import Council
 from holdfast.backends.redlock.names import Scan, names_in_use
 from holdfast.backends.redlock.node import QUESTIONS, Node, Self
 from holdfast.errors import BackendUnavailable
 from holdfast.rules.many import Apart, ClaimAll
 from holdfast.rules.messages import ListNames, Look, Release, Reply, Request, Seen, Withdraw
-from holdfast.rules.play import Play
+from holdfast.rules.play import Exchange, Play
 from holdfast.rules.quorum import Ask
 from holdfast.rules.quorum_messages import Answer, Stand, VoterRequest
 
@@ -103,7 +103,11 @@ class AioWire:
         return await self._carry_out(requests, deadline)
 
     def close(self) -> None:
-        """Let go of every connection."""
+        """Let go of every connection, and of what is done on the side."""
+        for task in (*self._aside, *((self._settling,) if self._settling else ())):
+            loop = task.get_loop()
+            if not task.done() and not loop.is_closed():
+                loop.call_soon_threadsafe(task.cancel)
         for branch in self._branches:
             branch.lines.close()
 
@@ -123,12 +127,7 @@ class AioWire:
                 raise
             play.answer(answers)
             self._tell(play.take_tells())
-        replies: list[Reply | BackendUnavailable] = []
-        for request, reply in zip(requests, play.replies, strict=True):
-            assert reply is not None  # noqa: S101 - every story has ended
-            council.note(request, reply)
-            replies.append(reply)
-        return replies
+        return council.noted(requests, play)
 
     # Connections, and who may vote
 
@@ -138,9 +137,12 @@ class AioWire:
         if missing:
             await self._connect(missing, deadline)
         if council.must_settle():
-            if self._settling is None or self._settling.done():
-                self._settling = asyncio.ensure_future(self._settle(deadline))
-            await asyncio.wait((self._settling,), timeout=max(0.0, deadline - clock.now()))
+            loop, settling = asyncio.get_running_loop(), self._settling
+            if settling is None or settling.done() or settling.get_loop() is not loop:
+                settling = self._settling = loop.create_task(self._settle(deadline))
+            await asyncio.wait((settling,), timeout=max(0.0, deadline - clock.now()))
+            if settling.done() and not settling.cancelled():
+                settling.result()  # what went wrong there is not kept to itself
 
     async def _connect(self, missing: Sequence[Branch], deadline: float) -> None:
         """Connect where it is worth waiting for, and on the side where it is not."""

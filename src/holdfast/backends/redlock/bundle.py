@@ -24,29 +24,11 @@ from holdfast.backends.redlock.node import QUESTIONS, Node, Self
 from holdfast.backends.redlock.requests import read
 from holdfast.errors import BackendUnavailable
 from holdfast.rules.messages import Release, Withdraw
+from holdfast.rules.play import Exchange
 from holdfast.rules.quorum import Ask
 from holdfast.rules.quorum_messages import Answer, VoterRequest
 
 SILENT = "no answer in the time that a server has (node_limit)"
-
-
-class Exchange:
-    """Some questions to all servers, and the answers so far."""
-
-    def __init__(self, asks: Sequence[Ask]) -> None:
-        self.asks = asks
-        self.answers: list[dict[int, Answer]] = [{} for _ in asks]
-
-    def put(self, at: int, number: int, answer: Answer) -> None:
-        """Note an answer to one of the questions."""
-        self.answers[at][number] = answer
-
-    def enough(self) -> bool:
-        """Whether nobody needs to hear more."""
-        return all(
-            len(found) == len(ask.requests) or ask.enough(found)
-            for ask, found in zip(self.asks, self.answers, strict=True)
-        )
 
 
 class Strand:

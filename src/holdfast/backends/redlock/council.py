@@ -6,7 +6,7 @@ No I/O here. Both wires follow the stories of ``rules.quorum`` and the admission
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from math import inf
 
 from holdfast import clock
@@ -15,6 +15,7 @@ from holdfast.backends.redlock.requests import Post
 from holdfast.backends.redlock.target import Quorum
 from holdfast.errors import BackendUnavailable, Misuse
 from holdfast.rules.messages import Claim, Granted, Release, Renewed, Reply, Request, Withdraw
+from holdfast.rules.play import Play
 from holdfast.rules.quorum_messages import Admit, Answer, Stood, Unsettled
 from holdfast.rules.standing import AGAIN, Applicant, admissions
 from holdfast.values import Capabilities
@@ -128,7 +129,16 @@ class Council:
 
     # What is remembered of leases
 
-    def note(self, request: Request, reply: Reply | BackendUnavailable) -> None:
+    def noted(self, requests: Sequence[Request], play: Play) -> list[Reply | BackendUnavailable]:
+        """Give the replies of a play that is over, and remember what they mean for leases."""
+        replies: list[Reply | BackendUnavailable] = []
+        for request, reply in zip(requests, play.replies, strict=True):
+            assert reply is not None  # noqa: S101 - every story has ended
+            self._note(request, reply)
+            replies.append(reply)
+        return replies
+
+    def _note(self, request: Request, reply: Reply | BackendUnavailable) -> None:
         """Remember the claims behind living leases; forget those that are over."""
         if isinstance(request, Claim):
             if isinstance(reply, Granted):

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from holdfast import clock
+from holdfast.backends.redis.ear import Ear as SingleEar
 from holdfast.backends.redis.inboxes import MISSED
 from holdfast.backends.redis.replies import read_notice
 from holdfast.backends.redis.requests import command
@@ -59,32 +60,37 @@ class KeeperWire(SyncWire):
     abandon = close
 
 
-class Ear:
-    """The inbox of one client."""
+class Ear(SingleEar):
+    """The inbox of one client: as on one server, but listening to all of them."""
 
     def __init__(self, wire: KeeperWire, address: str) -> None:
-        self.address = address
-        self._wire = wire
+        self._address = address
+        self._quorum = wire
         wire.greeting = command("SUBSCRIBE", address)
         self._bell, self._clapper = os.pipe()
         os.set_blocking(self._bell, False)
         os.set_blocking(self._clapper, False)
 
+    @property
+    def address(self) -> str:
+        """The channel; nobody is passed over for not listening, since there is no queue."""
+        return self._address
+
     def listen(self, until: float) -> Sequence[Notice]:
         """Block until something is heard, until woken, or until ``until``."""
-        wire = self._wire
+        wire = self._quorum
         wire.connect(min(until, clock.now() + CONNECT_WITHIN))
         if any(node.fault for node in wire.council.nodes):
             until = min(until, clock.now() + LOOK_EVERY)
         if not wire.bundle.pushes:
             self._wait(until)
         pushes, wire.bundle.pushes = wire.bundle.pushes, []
-        return notices(self.address, pushes)
+        return notices(self._address, pushes)
 
     def _wait(self, until: float) -> None:
         poll = select.poll()
         poll.register(self._bell, select.POLLIN)
-        for descriptor in self._wire.bundle.descriptors():
+        for descriptor in self._quorum.bundle.descriptors():
             poll.register(descriptor, select.POLLIN)
         delay = min(max(0.0, until - clock.now()), LONGEST)
         for descriptor, _ in poll.poll(delay * 1000 + 0.999):
@@ -92,26 +98,7 @@ class Ear:
                 with suppress(BlockingIOError):
                     os.read(self._bell, 4096)
             else:
-                self._wire.bundle.hear(descriptor)
-
-    def wake(self) -> None:
-        """Ring one's own bell; a full pipe is awake anyway."""
-        with suppress(OSError):
-            os.write(self._clapper, b"\0")
-
-    def close(self) -> None:
-        """Stop hearing; the wire hangs up."""
-        bell, self._bell = self._bell, -1
-        clapper, self._clapper = self._clapper, -1
-        for end in (bell, clapper):
-            if end >= 0:
-                os.close(end)
-
-    forget = close
-
-    def lifeline(self) -> int | None:
-        """Give none: a server cannot tell a dead client from a slow one before its lease ends."""
-        return None
+                self._quorum.bundle.hear(descriptor)
 
 
 def notices(address: str, pushes: Sequence[object]) -> list[Notice]:

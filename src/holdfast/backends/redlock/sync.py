@@ -86,12 +86,7 @@ class SyncWire:
         while play.asks:
             play.answer(bundle.exchange(play.asks, deadline))
             bundle.tell(play.take_tells())
-        replies: list[Reply | BackendUnavailable] = []
-        for request, reply in zip(requests, play.replies, strict=True):
-            assert reply is not None  # noqa: S101 - every story has ended
-            council.note(request, reply)
-            replies.append(reply)
-        return replies
+        return council.noted(requests, play)
 
     def _prepare(self, bundle: Bundle, deadline: float) -> None:
         """Connect where it is worth it, and see whether somebody can be let in to vote."""

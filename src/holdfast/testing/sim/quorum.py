@@ -26,7 +26,7 @@ from holdfast.rules.messages import (
     Seen,
     Withdraw,
 )
-from holdfast.rules.play import Play
+from holdfast.rules.play import Exchange, Play
 from holdfast.rules.quorum import Ask
 from holdfast.rules.quorum_messages import Admit, Answer, Stand, Stood, Unsettled, VoterRequest
 from holdfast.rules.standing import Applicant, admissions
@@ -127,21 +127,13 @@ class QuorumServer(Server):
         ]
 
 
-class Round:
+class Round(Exchange):
     """One question to all voters, and who waits for the answers."""
 
     def __init__(self, asks: Sequence[Ask], task: Task) -> None:
-        self.asks = asks
+        super().__init__(asks)
         self.task = task
         self.turn = task.turn
-        self.answers: list[dict[int, Answer]] = [{} for _ in asks]
-
-    def enough(self) -> bool:
-        """Whether nobody needs to hear more."""
-        return all(
-            len(found) == len(ask.requests) or ask.enough(found)
-            for ask, found in zip(self.asks, self.answers, strict=True)
-        )
 
 
 class QuorumWire(SimWire):

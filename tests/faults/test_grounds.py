@@ -22,7 +22,7 @@ def marked(name: str) -> object:
 
 
 @pytest.mark.timeout(300)  # of which a busy machine may need most to start everybody
-@pytest.mark.parametrize("name", map(marked, GROUNDS))
+@pytest.mark.parametrize("name", [marked(name) for name in GROUNDS])
 def test_no_promise_is_broken(tmp_path: Path, name: str) -> None:
     """Workers of all kinds work on while everything happens, and everybody goes on afterwards."""
     with GROUNDS[name]() as ground:

@@ -46,6 +46,7 @@ LUA_FAMILIES = by_pytest(
     "Lua differential, families", "tests/backends/redis/test_family_differential.py"
 )
 BIRTH = by_pytest("birth mark", "tests/backends/redis/test_scripts_birth.py")
+BUNDLES = by_pytest("bundles", "tests/backends/redis/test_bundles.py")
 LOST_REPLIES = by_pytest(
     "lost replies", "tests/backends/redis/test_network_faults.py", "-k", "lost"
 )

@@ -2,6 +2,7 @@
 
 from tests.mutants.catchers import (
     BIRTH,
+    BUNDLES,
     DISK,
     EMPTIED,
     LATE_REPLIES,
@@ -171,6 +172,30 @@ def foreign""",
             self.stack.give_back(link)
             reply = read_quick(""",
         LATE_REPLIES,
+    ),
+    Mutant(
+        "refused_together_is_refused_for_good",
+        "on Redis one name with a foreign key fails whatever was asked in the same turn",
+        "backends/redis/line.py",
+        "repeat(ALONE), strict=parted):",
+        "repeat(reply), strict=parted):",
+        BUNDLES,
+    ),
+    Mutant(
+        "refused_together_was_surely_not_done",
+        "on Redis a claim that was granted before its neighbour failed is taken for none",
+        "backends/redis/aio.py",
+        'error.outcome = "unknown"',
+        'error.outcome = "none"',
+        BUNDLES,
+    ),
+    Mutant(
+        "lua_neighbours_are_misread",
+        "on Redis the second of two claims in one call is read from the words of the first",
+        "backends/redis/scripts/claim.lua",
+        "first, word = first + 5, word + 2\n    end",
+        "first, word = first + 5, word + 1\n    end",
+        LUA,
     ),
     Mutant(
         "sqlite_writes_over_others",

@@ -13,7 +13,7 @@ WHERE l.locktype = 'advisory' AND d.datname = current_database()
 
 SESSIONS = """
 SELECT pid FROM pg_stat_activity
-WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'
+WHERE datname = current_database() AND application_name LIKE 'holdfast %'
 """
 
 THROW_OUT = f"SELECT pg_terminate_backend(pid) FROM ({SESSIONS}) AS everybody"  # noqa: S608

@@ -179,7 +179,8 @@ class Switchboard:
         line.protocol = target.protocol
         while True:
             words = greeting.greeting(target.login(), target.database, line.protocol)
-            replies = [await one for one in [line.ask(word, deadline) for word in words]]
+            # Gathered, so that the failure of all of them is seen, not that of the first alone.
+            replies = await asyncio.gather(*(line.ask(word, deadline) for word in words))
             if line.protocol == 2 or not greeting.speaks_old(replies):  # noqa: PLR2004 - RESP2
                 break
             line.protocol = 2
@@ -190,7 +191,7 @@ class Switchboard:
             office.insist_on_master(await line.ask(command("ROLE"), deadline))
         if not office.survey.done:
             asked = [line.ask(question, deadline) for question in office.survey.QUESTIONS]
-            office.survey.read([await one for one in asked])
+            office.survey.read(await asyncio.gather(*asked))
         key = office.birth_key(line.where)
         if key:
             birth = await line.ask(office.birth_letter(key), deadline)

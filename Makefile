@@ -1,6 +1,6 @@
 PYTHON ?= python3
-# Two for each core: tests spend most of their time waiting for a lease to end or a server to start.
-WORKERS ?= $(shell expr 2 '*' $$(getconf _NPROCESSORS_ONLN))
+# Three for each core: tests spend most of their time waiting for a lease to end or a server to start.
+WORKERS ?= $(shell expr 3 '*' $$(getconf _NPROCESSORS_ONLN))
 
 VENV := .venv
 BIN := $(VENV)/bin

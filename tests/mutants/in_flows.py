@@ -7,7 +7,7 @@ MUTANTS = (
     Mutant(
         "half_spent_taken_for_fresh",
         "a lease that was handed over half spent is renewed as if it had just begun",
-        "flows/acquire.py",
+        "flows/begin.py",
         "rule.next_renewal(now, deadline - now) if order.renew",
         "rule.next_renewal(now, order.want.ttl) if order.renew",
         FLOWS,
@@ -31,7 +31,7 @@ MUTANTS = (
     Mutant(
         "notice_believed_without_limit",
         "a life that is known from a notice alone is counted from when it was heard",
-        "flows/acquire.py",
+        "flows/begin.py",
         "deadline = rule.deadline(ticket.confirmed_at, granted.remaining)",
         "deadline = rule.deadline(now, granted.remaining)",
         SIMULATOR,

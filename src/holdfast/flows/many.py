@@ -13,12 +13,14 @@ from collections.abc import Sequence
 
 from holdfast.errors import BackendUnavailable, LockBusy, Misuse
 from holdfast.flows import explain
-from holdfast.flows.acquire import Trip, acquire, begin
+from holdfast.flows.acquire import acquire
+from holdfast.flows.begin import begin
 from holdfast.flows.book import Company, Ticket
 from holdfast.flows.lose import disown
 from holdfast.flows.order import Order
 from holdfast.flows.release import PROMPTLY, release_these
 from holdfast.flows.session import Session, ask_again
+from holdfast.flows.trip import Trip
 from holdfast.observe import events
 from holdfast.rules import lease as rule
 from holdfast.rules.many import Apart, ClaimAll, Together

@@ -7,25 +7,18 @@ Counterpart: ``acquire``, which begins the next try.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from holdfast.flows import explain
 from holdfast.flows.book import Ticket
 from holdfast.flows.order import Order
 from holdfast.flows.release import withdraw
 from holdfast.flows.session import Session
+from holdfast.flows.trip import LONG_WAIT, Trip
 from holdfast.observe import events
 from holdfast.rules import backoff
 from holdfast.rules.messages import Ended, Later
 
-if TYPE_CHECKING:
-    from holdfast.flows.acquire import Trip
-
 SPLITS = 5
 """How often a caller that does not wait comes again because the votes of a quorum were split."""
-
-LONG_WAIT = 10.0
-"""After how long a wait is worth a line in the log, and then again."""
 
 
 async def rest(session: Session, order: Order, ticket: Ticket, trip: Trip, reply: Later) -> None:

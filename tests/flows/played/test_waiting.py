@@ -3,7 +3,7 @@
 import pytest
 
 from holdfast.errors import BackendUnavailable, LockBusy, Misuse
-from holdfast.flows.rest import LONG_WAIT
+from holdfast.flows.trip import LONG_WAIT
 from holdfast.observe import events
 from holdfast.rules import lease as rule
 from holdfast.rules.desk import FIRST_LIFE

@@ -1,0 +1,144 @@
+"""From a grant to a lease: under which the body may start, if enough of the grant is left.
+
+A reply is counted from when its question was sent. A notice is counted from the last sure word that
+the claim was still waiting; what is too short to start under by then is confirmed first.
+"""
+
+from __future__ import annotations
+
+from math import inf
+
+from holdfast.errors import BackendUnavailable
+from holdfast.flows import explain
+from holdfast.flows.book import Confirmed, Handed, LeaseState, Outcome, Ticket
+from holdfast.flows.lose import disown
+from holdfast.flows.order import Order
+from holdfast.flows.release import withdraw
+from holdfast.flows.session import Session, ask_until
+from holdfast.flows.trip import Trip
+from holdfast.observe import events
+from holdfast.rules import lease as rule
+from holdfast.rules.messages import Granted, Item, Renew, Renewed, Withdraw
+
+
+async def take(
+    session: Session,
+    order: Order,
+    ticket: Ticket,
+    outcome: Outcome,
+    trip: Trip,
+    place: tuple[str, int],
+) -> LeaseState | None:
+    """Turn a grant into a lease under which the body may start, if enough of it is left."""
+    now = session.runtime.now()
+    if ticket.broken:  # nothing may start under it; the word that passes it on
+        leave_withdrawal(session, order, ticket.claim_id)
+        trip.unsure = True
+        return None
+    if isinstance(outcome, Handed):
+        granted = outcome.granted
+        # Granted after the backend last said "still waiting", hence after that question was sent.
+        deadline = rule.deadline(ticket.confirmed_at, granted.remaining)
+        kept = not order.want.detached  # nobody would confirm a detached one later
+        if kept and rule.may_start_unconfirmed(now, deadline, granted.remaining):
+            confirm_at = _confirm_at(order, granted, now, deadline)
+            state = begin(session, order, granted, deadline, place, trip, now, confirm_at)
+            return state if ticket.good() else never_began(session, order, trip, state)
+        confirmed = await _confirm(session, order, granted, trip)
+    else:
+        confirmed = outcome if isinstance(outcome, Confirmed) else None
+    if confirmed is None:
+        return None
+    deadline = rule.deadline(confirmed.asked_at, confirmed.granted.remaining)
+    now = session.runtime.now()
+    if now < deadline:
+        return begin(session, order, confirmed.granted, deadline, place, trip, now)
+    if await withdraw(session, order.name, ticket.claim_id, order.want.ttl) is None:
+        trip.unsure = True
+    return None
+
+
+def _confirm_at(order: Order, granted: Granted, now: float, deadline: float) -> float | None:
+    """Say when a lease that began unconfirmed is confirmed, by its first renewal."""
+    if granted.remaining < order.want.ttl:  # a first life, to be filled up in any case
+        return now if rule.confirm_now(now, deadline) else now + rule.TICK
+    # A full one may be half spent, since it counts from the last sure word.
+    return rule.next_renewal(now, deadline - now) if order.renew else None
+
+
+async def _confirm(
+    session: Session, order: Order, granted: Granted, trip: Trip
+) -> Confirmed | None:
+    """Renew a grant whose first life is too short to start under; ``None`` if it is gone."""
+    item = Item(granted.claim_id, granted.token, order.want.ttl)
+    by = session.runtime.now() + session.call_limit
+    try:
+        reply, asked_at = await ask_until(session, Renew(order.name, (item,)), by)
+    except BackendUnavailable as error:
+        if session.runtime.now() >= trip.give_up_at:
+            raise explain.unresolved(session, order, trip.started_at) from error
+        leave_withdrawal(session, order, granted.claim_id)
+        trip.unsure = True
+        return None
+    if isinstance(reply, Renewed) and isinstance(reply.answers[0], Granted):
+        return Confirmed(reply.answers[0], asked_at)
+    leave_withdrawal(session, order, granted.claim_id)  # broken perhaps: this passes it on
+    trip.unsure = True
+    return None
+
+
+def never_began(session: Session, order: Order, trip: Trip, state: LeaseState) -> LeaseState | None:
+    """Take back a lease that another thread heard to be broken while it was being entered."""
+    if session.book.leases.pop(state.claim_id, None) is not None:
+        disown(session, state)
+    leave_withdrawal(session, order, state.claim_id)
+    trip.unsure = True
+    return None
+
+
+def leave_withdrawal(session: Session, order: Order, claim_id: str) -> None:
+    """Let the keeper end a claim that may still be granted, however long that takes."""
+    until = session.runtime.now() + max(order.want.ttl, rule.PATIENCE)
+    session.leave(Withdraw(order.name, claim_id), until)
+
+
+def begin(
+    session: Session,
+    order: Order,
+    granted: Granted,
+    deadline: float,
+    place: tuple[str, int],
+    trip: Trip,
+    now: float,
+    confirm_at: float | None = None,
+) -> LeaseState:
+    """Enter the lease in the book; ``confirm_at`` says when one that is unconfirmed is renewed."""
+    book, want = session.book, order.want
+    stop_at = now + order.max_hold
+    renews = order.renew and want.ttl < order.max_hold
+    renew_at = rule.next_renewal(now, want.ttl) if renews else inf
+    state = LeaseState(
+        order.name,
+        granted,
+        want,
+        min(deadline, stop_at),
+        renew_at if confirm_at is None else confirm_at,
+        order.renew,
+        now,
+        stop_at,
+        session.runtime.push(),
+        trip.owner,
+        place,
+    )
+    book.see_token(order.name, granted.token)
+    if not want.detached:
+        book.leases[state.claim_id] = state
+        if want.kind != "semaphore":
+            # A permit has no owner: it is often taken here and given back by another thread.
+            book.owned[order.name, state.owner] = state
+        due_at = min(state.renew_at, state.deadline)
+        book.pace = min(book.pace, due_at - now)
+        session.due(due_at)
+    if trip.curious:
+        session.hub.tell(events.Granted(order.name, state.token, now - trip.started_at))
+    return state

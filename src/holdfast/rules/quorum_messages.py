@@ -45,8 +45,9 @@ class Stood(NamedTuple):
     """How a voter stands: whether it may vote, and the highest token it ever gave.
 
     ``wall`` is what its clock shows, in microseconds; ``remembers``: it is another process than the
-    one that was let in, and has kept everything; ``blank_for``: for how many seconds it has known
-    that it knows nothing at all, which can happen to a process that goes on (``FLUSHALL``).
+    one that was let in, comes right after it as far as is known, and has kept everything;
+    ``blank_for``: for how many seconds it has known that it knows nothing at all, which can happen
+    to a process that goes on (``FLUSHALL``).
     """
 
     settled: bool

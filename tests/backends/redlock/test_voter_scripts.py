@@ -68,11 +68,11 @@ class Server:
         for name in NAMES:
             self._server.ask("SCRIPT", "LOAD", script(name).body)
 
-    def ask(self, request: VoterRequest) -> Any:
-        """Carry out one request, as a wire does."""
+    def ask(self, request: VoterRequest, run: bytes = b"run") -> Any:
+        """Carry out one request, as a wire does that is connected to the process ``run``."""
         before, after = self._post.written(request)
         reader = hiredis.Reader()
-        reader.feed(before + packed(b"run") + after)
+        reader.feed(before + packed(run) + after)
         raw = self._server.ask(*reader.gets())
         return read(request, _encoded(raw), "the server")
 
@@ -126,3 +126,15 @@ def test_a_voter_that_is_another_process_votes_not() -> None:
         slip, standing, reply, _ = step(slip, standing, request, 0.0)
         assert timeless(server.ask(request)) == timeless(reply), request
     assert slip.last == 6
+
+
+def test_what_a_process_has_kept_of_one_that_was_not_let_in_does_not_count() -> None:
+    """One that was let in is remembered by the next; one that was asked and not let in is not."""
+    server = Server()
+    server.ask(Admit(5))
+    assert server.ask(Stand(), b"second").remembers
+    assert server.ask(Stand(), b"second").remembers
+    assert not server.ask(Stand(), b"third").remembers
+    assert not server.ask(Stand(), b"third").remembers
+    assert server.ask(Admit(5), b"third").settled
+    assert server.ask(Stand(), b"fourth").remembers

@@ -60,7 +60,7 @@ class Voter:
         self.standing = Standing(settled=quorum.textbook)
         self._snapshot = self.slips, self.standing
         self._born_at = self.now() - OLD
-        self._kept = False  # whether it is another process with the memory of the one before
+        self._kept = False  # whether it is another process with the memory of one that was let in
         self.down = False
         self.run = 0
 
@@ -95,7 +95,7 @@ class Voter:
         self.run += 1
         self.down = False
         self._born_at = self.now()
-        self._kept = memory == "restart"
+        self._kept = memory == "restart" and self.standing.settled
         if memory == "forget":
             self.slips, self.standing = {}, Standing()
         elif memory == "rollback":

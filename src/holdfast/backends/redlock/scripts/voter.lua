@@ -2,7 +2,8 @@
 -- That file is the specification; differential tests hold them together.
 --
 -- KEYS[1] is what the voter knows of itself, a hash: run (the process that was let in), floor, highest
--- (tokens), touched (when its end was last put off). KEYS[2] is the slip of a name, KEYS[3] the ids
+-- (tokens), touched (when its end was last put off), and while it is not let in asked (the process that
+-- was asked first) or blank (when it was first asked and knew nothing). KEYS[2] is the slip of a name, KEYS[3] the ids
 -- that ended there lately. ARGV[1] is the id of the process that the asker is connected to: if it is
 -- not the one that was let in, this voter may have forgotten something, and gives nothing.
 -- Times are microseconds of the server's clock. A slip is a list in msgpack; what it calls ``about``

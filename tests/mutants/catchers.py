@@ -47,6 +47,7 @@ LUA_FAMILIES = by_pytest(
 )
 BIRTH = by_pytest("birth mark", "tests/backends/redis/test_scripts_birth.py")
 BUNDLES = by_pytest("bundles", "tests/backends/redis/test_bundles.py")
+BREAKS = by_pytest("breaks", "tests/backends/redis/test_scripts_breaks.py")
 LOST_REPLIES = by_pytest(
     "lost replies", "tests/backends/redis/test_network_faults.py", "-k", "lost"
 )

@@ -87,7 +87,7 @@ MUTANTS = (
         "backends/redis/scripts/renew.lua",
         "local good = grant[BROKEN] == '' and",
         "local good =",
-        LUA,
+        BREAKS,
     ),
     Mutant(
         "lua_dead_waiters_stay",

@@ -88,7 +88,7 @@ class RedisSentinels(Scoped):
         master = self.master()
         return next(server for server in self.servers if server is not master)
 
-    def fail_over(self, *, by_killing: bool = True, within: float = 15.0) -> RedisServer:
+    def fail_over(self, *, by_killing: bool = True, within: float = 40.0) -> RedisServer:
         """Kill the master, or order a failover; give the new one once everybody knows it."""
         old, new = self.master(), self.replica()
         if by_killing:
@@ -97,7 +97,7 @@ class RedisSentinels(Scoped):
             self._awake()[0].ask("SENTINEL", "FAILOVER", MASTER_NAME)
         return self.wait_for_master(new, within)
 
-    def wait_for_master(self, server: RedisServer, within: float = 15.0) -> RedisServer:
+    def wait_for_master(self, server: RedisServer, within: float = 40.0) -> RedisServer:
         """Wait until a server calls itself the master and every sentinel agrees."""
         eventually(lambda: _role(server)[:1] == ["master"], within, "the promotion")
         eventually(
@@ -107,14 +107,14 @@ class RedisSentinels(Scoped):
         )
         return server
 
-    def bring_back(self, within: float = 15.0) -> None:
+    def bring_back(self, within: float = 40.0) -> None:
         """Start a killed server again; the sentinels make it the replica of the other one."""
         for server in self.servers:
             if not server.running:
                 server.start()
         self.wait_until_well(within)
 
-    def wait_until_well(self, within: float = 15.0) -> None:
+    def wait_until_well(self, within: float = 40.0) -> None:
         """Wait until the replica is in step and every sentinel knows it and both its peers."""
         eventually(self._in_step, within, "the replica in step with the master")
         eventually(lambda: all(map(_knows_all, self._awake())), within, "sentinels that know all")

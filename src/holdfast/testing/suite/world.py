@@ -183,7 +183,7 @@ class World:
     async def _nothing_is_left(self) -> None:
         with Client(self.url, prefix=self.prefix) as inspector:
             await eventually_async(
-                lambda: not inspector.locks(), 1.0, "no grant and no waiter left"
+                lambda: not inspector.locks(), 2.0, "no grant and no waiter left"
             )
         await eventually_async(
             lambda: not (_our_threads() - self._threads_before), 1.0, "no thread left"

@@ -2,6 +2,7 @@
 
 from tests.mutants.catchers import (
     BIRTH,
+    BREAKS,
     BUNDLES,
     DISK,
     EMPTIED,

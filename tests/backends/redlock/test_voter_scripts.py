@@ -138,3 +138,13 @@ def test_what_a_process_has_kept_of_one_that_was_not_let_in_does_not_count() -> 
     assert not server.ask(Stand(), b"third").remembers
     assert server.ask(Admit(5), b"third").settled
     assert server.ask(Stand(), b"fourth").remembers
+
+
+def test_who_knows_nothing_says_for_how_long_it_has_known_that() -> None:
+    """Counted from the first question, by the server's clock; whoever was let in says nothing."""
+    server = Server()
+    first, second = server.ask(Stand()).blank_for, server.ask(Stand()).blank_for
+    assert first == 0
+    assert 0 < second < 60
+    assert server.ask(Admit(5)).settled
+    assert server.ask(Stand()).blank_for is None

@@ -84,7 +84,7 @@ class SqliteGround(Ground):
         with scene.crew.fault("file deleted", forgets="all"):
             for suffix in FILES:
                 self._file.with_name(self._file.name + suffix).unlink(missing_ok=True)
-        quiet()
+            quiet()  # until all have noticed: what they write meanwhile goes with the old file
 
     def clocks_ahead(self, scene: Scene) -> None:
         """Set everybody's wall clock forward: leases run on another one, and nothing happens."""

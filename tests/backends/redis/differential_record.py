@@ -6,7 +6,7 @@ import json
 import struct
 from typing import Any, NamedTuple
 
-from holdfast.backends.redis.requests import BETWEEN
+from holdfast.backends.redis.about import BETWEEN
 from holdfast.rules.holding import Grant, Record, Waiter
 from holdfast.rules.messages import Ending, Want
 from holdfast.values import KINDS, Holder, Kind

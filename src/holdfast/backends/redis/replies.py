@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import struct
 from collections.abc import Callable
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any
 
 from holdfast.backends.redis import faults
+from holdfast.backends.redis.about import read_about
 from holdfast.backends.redis.keys import unescaped
-from holdfast.backends.redis.requests import BETWEEN, Asked
+from holdfast.backends.redis.requests import Asked
 from holdfast.errors import BackendUnavailable
 from holdfast.rules.many import Apart, ClaimAll, Together
 from holdfast.rules.messages import (
@@ -30,7 +30,7 @@ from holdfast.rules.messages import (
     Seen,
     Waiting,
 )
-from holdfast.values import KINDS, Holder, LockInfo, Place, Tenure
+from holdfast.values import KINDS, LockInfo, Place, Tenure
 
 _ENDINGS: dict[bytes, Ending] = {
     b"r": "released",
@@ -183,7 +183,7 @@ def _tenures(raw: list[Any]) -> tuple[Tenure, ...]:
 
 def _tenure(raw: list[Any]) -> Tenure:
     about, token, weight, since, left, slots, broken = raw
-    holder, metadata, detached = _about(about)
+    holder, metadata, detached = read_about(about)
     return Tenure(
         holder=holder,
         token=token,
@@ -195,14 +195,6 @@ def _tenure(raw: list[Any]) -> Tenure:
         broken=broken.decode(),
         detached=detached,
     )
-
-
-@lru_cache(maxsize=1000)
-def _about(about: bytes) -> tuple[Holder, str, bool]:
-    """Read what a client wrote about its claim: who it is, its metadata, whether it is detached."""
-    text = about.decode()
-    who, _, metadata = text[1:].partition(BETWEEN)
-    return Holder(*json.loads(who)), metadata, text[0] == "1"
 
 
 def _slots(text: bytes) -> tuple[int, ...]:
@@ -218,7 +210,7 @@ def _seen(name: str, raw: list[Any]) -> LockInfo:
         token=token,
         holders=_tenures(held),
         queue=tuple(
-            Place(holder=_about(about)[0], weight=weight, since=since / 1e6)
+            Place(holder=read_about(about)[0], weight=weight, since=since / 1e6)
             for about, weight, since in line
         ),
     )

@@ -6,13 +6,13 @@ server allows it. Spans are microseconds on the way; holders are JSON, which the
 
 from __future__ import annotations
 
-import json
 import struct
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from hiredis import pack_command
 
+from holdfast.backends.redis.about import described
 from holdfast.backends.redis.calls import Call, Parcel
 from holdfast.backends.redis.keys import REMEMBERED, KeyRing
 from holdfast.backends.redis.scripts import Script, script
@@ -29,9 +29,6 @@ from holdfast.rules.messages import (
     Withdraw,
 )
 from holdfast.values import KINDS, Holder
-
-BETWEEN = "\x1f"
-"""Stands between a holder and its metadata: JSON has no such sign."""
 
 if TYPE_CHECKING:
     from holdfast.backends.redis.takes import Takes
@@ -193,8 +190,7 @@ def _wanted(claim: Claim) -> tuple[bytes, bytes, bytes]:
     kind, capacity, weight, ttl, metadata, detached = want
     spans = int(ttl * 1e6), int(patience * 1e6)
     wanted = struct.pack("<Bdddd", KINDS.index(kind) + 1, capacity, weight, *spans)
-    who = json.dumps(holder, separators=(",", ":"))
-    about = f"{'1' if detached else '0'}{who}{BETWEEN}{metadata}"
+    about = described(holder, metadata, detached=detached)
     return wanted, inbox.encode(), about.encode()
 
 

@@ -7,12 +7,12 @@ reads.
 
 from __future__ import annotations
 
-import json
 from functools import lru_cache
 from typing import Any
 
+from holdfast.backends.redis.about import described, read_about
 from holdfast.backends.redis.keys import KeyRing, packed
-from holdfast.backends.redis.requests import BETWEEN, Word
+from holdfast.backends.redis.requests import Word
 from holdfast.backends.redlock.scripts import script
 from holdfast.errors import BackendUnavailable
 from holdfast.rules.messages import (
@@ -150,7 +150,7 @@ def _part(claim_id: str, raw: Any) -> Granted | Ended:
 
 def _seen(name: str, raw: Any) -> Seen:
     _, kind, token, held, line = raw
-    queue = tuple(Place(_about(about)[0], 1, since / 1e6) for about, since in line)
+    queue = tuple(Place(read_about(about)[0], 1, since / 1e6) for about, since in line)
     return Seen((LockInfo(name, KINDS[kind - 1], 1, token, _tenures(held), queue),))
 
 
@@ -160,7 +160,7 @@ def _tenures(raw: Any) -> tuple[Tenure, ...]:
 
 def _tenure(raw: Any) -> Tenure:
     about, token, since, left, broken = raw
-    holder, metadata, detached = _about(about)
+    holder, metadata, detached = read_about(about)
     return Tenure(
         holder=holder,
         token=token,
@@ -174,16 +174,8 @@ def _tenure(raw: Any) -> Tenure:
 
 
 @lru_cache(maxsize=1000)
-def _about(about: bytes) -> tuple[Holder, str, bool]:
-    text = about.decode()
-    who, _, metadata = text[1:].partition(BETWEEN)
-    return Holder(*json.loads(who)), metadata, text[0] == "1"
-
-
-@lru_cache(maxsize=1000)
 def _described(holder: Holder, metadata: str, detached: bool) -> str:  # noqa: FBT001 - a cache key
-    who = json.dumps(holder, separators=(",", ":"))
-    return f"{'1' if detached else '0'}{who}{BETWEEN}{metadata}"
+    return described(holder, metadata, detached=detached)
 
 
 def _claimed(claim: Claim) -> tuple[Word, ...]:

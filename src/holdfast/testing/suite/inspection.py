@@ -101,7 +101,7 @@ class TestInspection:
         async def gone() -> bool:
             return not (await bob.show("x")).held
 
-        # The holder is told before the backend's own time is up, and a session lock ends only when its keeper ends it.
+        # The holder is told before the backend's time is up; a session lock ends by its keeper.
         await eventually_async(gone, 5.0, "the end that others see")
         assert await bob.locks() == []
 

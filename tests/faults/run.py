@@ -32,6 +32,8 @@ def main() -> int:
 
 def one(name: str, given: argparse.Namespace, seed: int) -> int:
     """Make one run; give the exit code."""
+    if given.keep is not None:
+        given.keep.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix=f"holdfast-faults-{name}-", dir=given.keep))
     with GROUNDS[name]() as ground:
         campaign = Campaign(

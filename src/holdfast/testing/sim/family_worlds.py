@@ -1,8 +1,8 @@
 """Worlds of the whole family: cells, once keys, slots, quotas, several names at once, elections.
 
 Here the name of a world says what its callers do; what goes wrong is drawn anew for each plan, from
-nothing at all to everything that is assumed to be possible. The server keeps its memory: what is
-promised of records and buckets rests on it.
+nothing at all to everything that is assumed to be possible. A server that loses its memory is
+among it where only claims are at work: what is promised of records and buckets rests on it.
 """
 
 from __future__ import annotations
@@ -30,6 +30,9 @@ TROUBLES: tuple[tuple[FaultKind, ...], ...] = (
     (), ("cut",), ("pause",), ("crash", "keeper"), ("restart", "pause"), STORM,
 )  # fmt: skip
 """Which faults a plan has; in half of those without any the weather is bad."""
+
+FORGETFUL: tuple[tuple[FaultKind, ...], ...] = (*TROUBLES, ("forget", "pause"), ("forget", "cut"))
+"""Which faults a plan has in which nothing but claims is asked for."""
 
 
 def cells(dice: Random) -> Plan:
@@ -97,7 +100,7 @@ def quotas(dice: Random) -> Plan:
 
 def companies(dice: Random) -> Plan:
     """Draw a world in which several names are wanted together, named in any order."""
-    trouble, names = _trouble(dice), "abc"[: dice.randrange(2, 4)]
+    trouble, names = _trouble(dice, FORGETFUL), "abc"[: dice.randrange(2, 4)]
 
     def job() -> Job:
         ttl = trouble.ttl(dice)
@@ -113,7 +116,7 @@ def companies(dice: Random) -> Plan:
 
 def elections(dice: Random) -> Plan:
     """Draw a world of leaders, standbys, and observers that follow who leads."""
-    trouble = _trouble(dice)
+    trouble = _trouble(dice, FORGETFUL)
     ttl = trouble.ttl(dice)
 
     def job() -> Job:
@@ -140,8 +143,13 @@ class _Trouble(NamedTuple):
         return dice.choice([ttl for ttl in TTLS if ttl >= WAYS * self.weather.fast])
 
 
-def _trouble(dice: Random, *, set_back: bool = False) -> _Trouble:
-    kinds = dice.choice(TROUBLES)
+def _trouble(
+    dice: Random,
+    troubles: tuple[tuple[FaultKind, ...], ...] = TROUBLES,
+    *,
+    set_back: bool = False,
+) -> _Trouble:
+    kinds = dice.choice(troubles)
     if kinds:
         weather = bad_weather(dice) if kinds is STORM else light(dice)
     else:

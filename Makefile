@@ -32,7 +32,7 @@ test: $(INSTALLED) ## run the tests, README and docs samples included
 # name it is called by decides what it does), which brings neither a service nor a user.
 DEBIAN_REDIS := $(wildcard /usr/bin/redis-server /usr/bin/redis-check-rdb)
 INSTALL_REDIS := DEBIAN_FRONTEND=noninteractive apt-get install --quiet=2 --yes --no-install-recommends redis-tools
-REDIS_TESTS = $(wildcard tests/conformance tests/servers tests/backends/redis)
+REDIS_TESTS = $(wildcard tests/conformance tests/servers tests/backends/redis tests/backends/test_*.py)
 
 test-debian: $(INSTALLED) ## run the Redis tests again, on Debian's Redis
 	@why=''; \
@@ -49,7 +49,7 @@ test-debian: $(INSTALLED) ## run the Redis tests again, on Debian's Redis
 # Debian's PostgreSQL is older too. Its package would start a service; the program alone is enough, and so is PgBouncer's.
 DEBIAN_POSTGRES := $(wildcard /usr/lib/postgresql/*/bin/postgres)
 INSTALL_POSTGRES := DEBIAN_FRONTEND=noninteractive apt-get install --quiet=2 --yes --no-install-recommends postgresql pgbouncer
-POSTGRES_TESTS ?= $(wildcard tests/conformance tests/servers tests/backends/postgres tests/postgres)
+POSTGRES_TESTS ?= $(wildcard tests/conformance tests/servers tests/backends/postgres tests/backends/test_*.py tests/postgres)
 
 test-debian-postgres: $(INSTALLED) ## run the PostgreSQL tests again, on Debian's PostgreSQL and behind its PgBouncer
 	@why=''; \

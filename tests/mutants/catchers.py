@@ -49,7 +49,7 @@ BIRTH = by_pytest("birth mark", "tests/backends/redis/test_scripts_birth.py")
 BUNDLES = by_pytest("bundles", "tests/backends/redis/test_bundles.py")
 BREAKS = by_pytest("breaks", "tests/backends/redis/test_scripts_breaks.py")
 LOST_REPLIES = by_pytest(
-    "lost replies", "tests/backends/redis/test_network_faults.py", "-k", "lost"
+    "lost replies", "tests/backends/test_network_faults.py", "-k", "lost and redis"
 )
 LATE_REPLIES = by_pytest("late replies", "tests/backends/redis/test_late_replies.py")
 EMPTIED = by_pytest(

@@ -122,7 +122,7 @@ async def test_an_expired_lock_passes_on(any_lab: Lab) -> None:
     assert await done(first.acquire())
     started_at = time.monotonic()
     assert await done(second.acquire())
-    assert 0.2 < time.monotonic() - started_at < 1
+    assert 0.2 < time.monotonic() - started_at < 3
     with pytest.raises(LockNotOwnedError):
         await done(first.release())
     assert await done(second.owned())
@@ -135,7 +135,7 @@ async def test_a_blocking_timeout_is_kept(any_lab: Lab) -> None:
     wait, sleep = 0.4, 0.05
     started_at = time.monotonic()
     assert await done(any_lab.lock(sleep=sleep, blocking_timeout=wait).acquire()) is False
-    assert wait - sleep < time.monotonic() - started_at < wait + 0.2
+    assert wait - sleep < time.monotonic() - started_at < wait + 1
 
 
 async def test_a_blocking_timeout_is_kept_in_line(any_lab: Lab) -> None:
@@ -144,13 +144,13 @@ async def test_a_blocking_timeout_is_kept_in_line(any_lab: Lab) -> None:
     assert await done(holder.acquire())
     started_at = time.monotonic()
     assert await done(any_lab.lock().acquire(blocking_timeout=0.3)) is False
-    assert 0.25 < time.monotonic() - started_at < 0.6
+    assert 0.25 < time.monotonic() - started_at < 1.5
     await done(holder.release())
 
 
 @pytest.mark.parametrize("how", [{"blocking": False}, {}], ids=["at once", "in line"])
 @pytest.mark.parametrize(
-    "terms", [{"sleep": 60, "blocking_timeout": 1}, {"blocking_timeout": 0}, {"blocking": False}]
+    "terms", [{"sleep": 60, "blocking_timeout": 5}, {"blocking_timeout": 0}, {"blocking": False}]
 )
 async def test_who_has_no_second_try_returns_at_once(
     lab: Lab, how: dict[str, Any], terms: dict[str, Any]
@@ -160,7 +160,7 @@ async def test_who_has_no_second_try_returns_at_once(
     assert await done(holder.acquire(**how))
     started_at = time.monotonic()
     assert await done(lab.lock(**terms).acquire()) is False
-    assert time.monotonic() - started_at < 0.8
+    assert time.monotonic() - started_at < 4
     await done(holder.release())
 
 
@@ -173,7 +173,7 @@ async def test_what_a_call_says_goes_before_what_the_lock_says(lab: Lab) -> None
     assert time.monotonic() - started_at > 0.15
     started_at = time.monotonic()
     assert await done(lab.lock(blocking_timeout=30).acquire(blocking=False)) is False
-    assert time.monotonic() - started_at < 0.3
+    assert time.monotonic() - started_at < 5
 
 
 def test_sleep_can_be_given_to_the_call(server: Any) -> None:
@@ -182,7 +182,7 @@ def test_sleep_can_be_given_to_the_call(server: Any) -> None:
     assert lab.client.set(lab.name, "x", px=250)
     started_at = time.monotonic()
     assert lab.lock(sleep=60).acquire(0.02, True, 5) is True
-    assert 0.15 < time.monotonic() - started_at < 1
+    assert 0.15 < time.monotonic() - started_at < 5
     lab.client.close()
 
 

@@ -203,7 +203,7 @@ async def test_the_end_of_a_strangers_key_is_not_overslept(lab: Lab) -> None:
     started_at = time.monotonic()
     lock = lab.lock(sleep=5)
     assert await done(lock.acquire())
-    assert 0.2 < time.monotonic() - started_at < 0.7
+    assert 0.2 < time.monotonic() - started_at < 3
     await done(lock.release())
 
 

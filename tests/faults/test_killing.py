@@ -53,7 +53,7 @@ def test_a_dead_holder_is_gone_at_once_for_whoever_asks(tmp_path: Path) -> None:
         holder.hear()
         assert client.lock("x").try_acquire() is None
         holder.kill()
-        eventually(lambda: not client.show("x").held, 1.0, "a free name")
+        eventually(lambda: not client.show("x").held, 5.0, "a free name")
         with client.lock("x", wait=0):
             pass
 
@@ -69,7 +69,7 @@ def test_a_dead_waiter_is_passed_over(tmp_path: Path) -> None:
             held.release()
             began = time.monotonic()
             with other.lock("x", wait=5):
-                assert time.monotonic() - began < 1
+                assert time.monotonic() - began < 3  # it would have had a minute
 
 
 @pytest.mark.timeout(40)

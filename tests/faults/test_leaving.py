@@ -45,7 +45,7 @@ def test_an_interrupted_waiter_leaves_the_line(tmp_path: Path) -> None:
         interrupted_at = time.monotonic()
         waiter.send(signal.SIGINT)
         said = waiter.hear()
-        assert time.monotonic() - interrupted_at < 1.5
+        assert time.monotonic() - interrupted_at < 5
         assert said["waiters"] == 0
         assert waiter.ended() == 0
         assert client.show("x").waiters == 0
@@ -54,7 +54,7 @@ def test_an_interrupted_waiter_leaves_the_line(tmp_path: Path) -> None:
 def test_forked_while_holding(tmp_path: Path) -> None:
     """The child holds nothing and works for itself; the parent's body ends normally."""
     url = f"sqlite:///{tmp_path / 'locks.db'}"
-    with Program("forking", url=url, ttl=0.4) as family:
+    with Program("forking", url=url, ttl=1.5) as family:
         said = [family.hear(), family.hear()]
         assert family.ended() == 0
     child, parent = sorted(said, key=lambda report: str(report["who"]))
@@ -67,11 +67,11 @@ def test_forked_while_holding(tmp_path: Path) -> None:
 def test_a_child_that_stays_when_its_parent_leaves(tmp_path: Path) -> None:
     """What a forked child holds stays its own after the parent's end: no second holder."""
     url = f"sqlite:///{tmp_path / 'locks.db'}"
-    with Program("leaving_child", url=url, ttl=0.4) as family:
+    with Program("leaving_child", url=url, ttl=1.5) as family:
         token = family.hear()["token"]
         assert family.ended() == 0
         with Client(url) as client:
-            intruder = token_of_an_intruder(client, 1.5)
+            intruder = token_of_an_intruder(client, 2.5)
             family.say()
             assert family.hear() == {"held": True}
             assert intruder is None, f"token {intruder} got in beside {token}"

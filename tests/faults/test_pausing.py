@@ -54,8 +54,8 @@ def test_a_blocked_event_loop_keeps_its_lease(tmp_path: Path, backend: str) -> N
     url = f"sqlite:///{tmp_path / 'locks.db'}" if backend == "sqlite" else f"memory://{tmp_path}"
 
     async def body() -> None:
-        async with AsyncClient(url) as client, client.lock("x", ttl=0.9) as lease:
-            time.sleep(1.8)  # noqa: ASYNC251 - that is the point
+        async with AsyncClient(url) as client, client.lock("x", ttl=1.5) as lease:
+            time.sleep(3.0)  # noqa: ASYNC251 - that is the point
             assert lease.held
             with Client(url) as rival:
                 assert rival.lock("x").try_acquire() is None

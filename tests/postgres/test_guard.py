@@ -137,10 +137,10 @@ async def test_a_lease_that_was_given_back(client: Client) -> None:
 
 async def test_renewals_go_on_beside_it(client: Client, rival: Client) -> None:
     """A transaction of several lives of the lease: it is held all the time, and afterwards."""
-    with client.lock("x", ttl=0.6) as lease:
+    with client.lock("x", ttl=1.5) as lease:
         async with opened("psycopg") as own:
             guard(own.given, lease)
-            until = time.monotonic() + 1.5
+            until = time.monotonic() + 3.0
             while time.monotonic() < until:
                 lease.check()
                 assert rival.lock("x").try_acquire() is None

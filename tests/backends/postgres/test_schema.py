@@ -75,7 +75,7 @@ def test_a_worker_needs_no_right_to_make_anything(schema: str, worker: str) -> N
     ):
         shared_postgres().ask(f"GRANT {right} TO {worker}")
     with Client(_as(worker, schema)) as client, Client(owner) as other:
-        with client.lock("x", ttl=0.5) as lease:
+        with client.lock("x", ttl=5) as lease:
             assert other.lock("x").try_acquire() is None
             lease.check()
         with other.lock("x"):

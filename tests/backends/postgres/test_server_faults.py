@@ -40,11 +40,11 @@ async def test_tables_that_are_dropped(mode: Mode) -> None:
     with PostgresServer() as server:
         async with world_at(server.url(quarantine=0), mode) as world:
             alice, bob = world.party(), world.party()
-            lease = await alice.acquire("x", ttl=3)
+            lease = await alice.acquire("x", ttl=6)
             server.ask("DROP SCHEMA holdfast CASCADE")
             dropped_at = time.monotonic()
             assert await alice.begin_wait_lost(lease, 5) is True
-            assert time.monotonic() - dropped_at < 1.6
+            assert time.monotonic() - dropped_at < 4
             after = await bob.acquire("x")
             assert after.token > lease.token
 
@@ -54,11 +54,11 @@ async def test_rows_that_are_deleted(mode: Mode) -> None:
     with PostgresServer() as server:
         async with world_at(server.url(quarantine=0), mode) as world:
             alice, bob = world.party(), world.party()
-            lease = await alice.acquire("x", ttl=3)
+            lease = await alice.acquire("x", ttl=6)
             server.ask("TRUNCATE holdfast.seats, holdfast.waiters")
             truncated_at = time.monotonic()
             assert await alice.begin_wait_lost(lease, 5) is True
-            assert time.monotonic() - truncated_at < 1.6
+            assert time.monotonic() - truncated_at < 4
             assert (await bob.acquire("x")).token > lease.token
 
 
@@ -77,7 +77,7 @@ async def test_sessions_that_are_terminated(mode: Mode) -> None:
             released_at = time.monotonic()
             await alice.release(lease)
             assert (await pending).held
-            assert time.monotonic() - released_at < 1.5
+            assert time.monotonic() - released_at < 4
 
 
 async def test_sessions_that_are_terminated_all_the_time(mode: Mode) -> None:

@@ -65,11 +65,11 @@ async def test_holders_are_told_after_flushall(mode: Mode) -> None:
     with RedisServer() as server:
         async with world_at(server.url(quarantine=0), mode) as world:
             alice, bob = world.party(), world.party()
-            lease = await alice.acquire("x", ttl=3)
+            lease = await alice.acquire("x", ttl=6)
             server.ask("FLUSHALL")
             flushed_at = time.monotonic()
             assert await alice.begin_wait_lost(lease, 5) is True
-            assert time.monotonic() - flushed_at < 1.6
+            assert time.monotonic() - flushed_at < 4
             after = await bob.acquire("x")
             assert after.token > lease.token
 
@@ -101,7 +101,7 @@ async def test_connections_that_are_thrown_out(mode: Mode) -> None:
             released_at = time.monotonic()
             await alice.release(lease)
             assert (await pending).held
-            assert time.monotonic() - released_at < 1.5
+            assert time.monotonic() - released_at < 4
 
 
 async def test_a_server_that_pauses(mode: Mode) -> None:
@@ -125,11 +125,11 @@ async def test_scripts_that_are_flushed(mode: Mode) -> None:
             alice, bob = world.party(), world.party()
             for _ in range(3):
                 server.ask("SCRIPT", "FLUSH")
-                lease = await alice.acquire("x", ttl=0.6)
+                lease = await alice.acquire("x", ttl=1.5)
                 server.ask("SCRIPT", "FLUSH")
                 pending = await world.in_line(bob)
                 server.ask("SCRIPT", "FLUSH")
-                await world.pass_time(0.7)
+                await world.pass_time(1.6)
                 assert lease.held  # renewed meanwhile
                 server.ask("SCRIPT", "FLUSH")
                 await alice.release(lease)

@@ -58,6 +58,7 @@ EMPTIED = by_pytest(
     "-k",
     "another_birth_mark or flushall",
 )
+YOUNG_NODES = by_pytest("young nodes", "tests/backends/redis/test_young_nodes.py")
 ONE_STEP = by_pytest("one step", "tests/backends/sqlite/test_one_step.py")
 DISK = by_pytest("disk", "tests/faults/test_disk.py", "-k", "goes_away or reboot")
 

@@ -11,6 +11,7 @@ from tests.mutants.catchers import (
     LUA,
     LUA_FAMILIES,
     ONE_STEP,
+    YOUNG_NODES,
     conforming,
 )
 from tests.mutants.mutant import Mutant
@@ -129,6 +130,22 @@ MUTANTS = (
         "held_back = math.max(0, held_back - (age - 1) * 1000000)",
         "held_back = 0",
         BIRTH,
+    ),
+    Mutant(
+        "a_node_that_cannot_answer_is_trusted",
+        "a cluster's node that cannot say yet how old it is grants what others still hold",
+        "backends/redis/births.py",
+        "left.add(self._redirected(where, str(raw)))",
+        "return 0.0",
+        YOUNG_NODES,
+    ),
+    Mutant(
+        "a_redirected_letter_is_not_written_anew",
+        "whoever is sent on to a young node of a cluster is let in there",
+        "backends/redis/office.py",
+        "self.post.held_back(letter, left).data if left > 0 else letter.data",
+        "letter.data",
+        YOUNG_NODES,
     ),
     Mutant(
         "another_birth_mark_means_nothing",

@@ -68,7 +68,7 @@ class SentinelGround(Ground):
 
     def master_emptied(self, scene: Scene) -> None:
         """Restart the master, which forgets everything; its replica copies that and takes over."""
-        with scene.crew.fault("empty master relieved"):
+        with scene.crew.fault("empty master relieved", loses="records"):
             self._servers.master().restart()
             self._servers.wait_until_well()
             self._servers.fail_over(by_killing=False)

@@ -117,13 +117,7 @@ class AioWire:
             places.setdefault(where, []).append((place, request))
         errands: list[Errand] = []
         for where, asked in places.items():
-            if office.clustered:
-                try:
-                    await self.lines.line(where, deadline)  # know its birth mark before writing
-                except BackendUnavailable:
-                    office.topology.suspect()
-            letters = office.post.letters(asked, office.held_back(where))
-            errands += [(letter, where, b"") for letter in letters]
+            errands += [(letter, where, b"") for letter in office.post.letters(asked)]
         return errands
 
     async def _send(
@@ -136,7 +130,9 @@ class AioWire:
                 before = b""  # another task has just said it here
             waits = office.needs_replicas(letter)
             words = [before] if before else []
-            words += [letter.data, office.wait_command(deadline)] if waits else [letter.data]
+            words.append(office.written(letter, line.held_until))
+            if waits:
+                words.append(office.wait_command(deadline))
             replies = await asyncio.gather(*[line.ask(word, deadline) for word in words])
             first = replies.pop(0) if before else None
             done = office.read(letter, first if isinstance(first, Exception) else replies[0], where)

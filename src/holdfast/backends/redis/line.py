@@ -48,6 +48,7 @@ class Line(asyncio.BufferedProtocol):
         self.where = where
         self.protocol = 3
         self.generation = 0
+        self.held_until = 0.0  # in Cluster: until then its node must not grant anything
         self._shown = shown
         self._hear = hear
         self._lost = lost

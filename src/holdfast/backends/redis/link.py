@@ -45,6 +45,7 @@ class Link:
         "_reader",
         "_socket",
         "generation",
+        "held_until",
         "protocol",
         "pushes",
         "shown",
@@ -60,6 +61,7 @@ class Link:
         self.shown = shown
         self.protocol = 3
         self.generation = 0
+        self.held_until = 0.0  # in Cluster: until then its node must not grant anything
         self.pushes: list[Any] = []  # what came unasked, in RESP3
         self.used_at = 0.0
 

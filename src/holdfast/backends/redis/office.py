@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 from holdfast import clock
 from holdfast.backends.redis import faults, replies
+from holdfast.backends.redis.births import Births
 from holdfast.backends.redis.keys import KeyRing
 from holdfast.backends.redis.requests import Asked, Letter, Post, command
-from holdfast.backends.redis.scripts import script
 from holdfast.backends.redis.survey import Survey
 from holdfast.backends.redis.target import Target, Where
 from holdfast.backends.redis.topology import ClusterMap, redirected, topology_of
@@ -49,8 +49,11 @@ class Office:
         self.mark = 0  # the birth mark that replies carried last; in Cluster it stays 0
         self.tell: Callable[[Notice], None] = lambda _notice: None
         self._said_quarantined = False
-        self._births: dict[bytes, int] = {}
-        self._held_until: dict[Where, float] = {}
+        self.births = (
+            Births(target, self.topology, self.keys, self._say_quarantined, self._forgotten)
+            if isinstance(self.topology, ClusterMap)
+            else None
+        )
 
     @property
     def keys(self) -> KeyRing:
@@ -67,9 +70,10 @@ class Office:
             return False
         return len({self.keys.of(claim.name).slot for claim in request.claims}) > 1
 
-    def held_back(self, where: Where) -> float:
-        """Say for how long a cluster's node must not grant anything yet."""
-        return max(0.0, self._held_until.get(where, 0.0) - clock.now()) if self._held_until else 0.0
+    def written(self, letter: Letter, held_until: float) -> bytes:
+        """Give what to send to a node of a cluster that must not grant anything until then."""
+        left = held_until and held_until - clock.now()
+        return self.post.held_back(letter, left).data if left > 0 else letter.data
 
     def read(self, letter: Letter, raw: Any, where: Where) -> list[Answer] | Resend:
         """Read a raw reply: one answer per request, or how to send the letter again."""
@@ -159,33 +163,6 @@ class Office:
             return answers
         lacking = faults.unconfirmed(self.shown, wanted, heard)
         return [lacking if _gives(answer) else answer for answer in answers]
-
-    # Cluster: the birth mark of each node
-
-    def birth_key(self, where: Where) -> bytes:
-        """Give the key of a node's birth mark; empty while its slots are not known."""
-        slots = self.topology.slots_of(where) if isinstance(self.topology, ClusterMap) else None
-        return self.keys.birth_on(slots) if slots else b""
-
-    def birth_letter(self, key: bytes) -> bytes:
-        """Write the question after a node's birth mark."""
-        quarantine = int(self.target.quarantine * 1e6)
-        return command("EVAL", script("birth_only").body, 1, key, quarantine)
-
-    def read_birth(self, where: Where, key: bytes, raw: Any) -> None:
-        """Note what the node said of itself; one that has just lost the slot has nothing to say."""
-        if isinstance(raw, Exception):
-            return
-        mark, held_back = raw
-        if held_back > 0:
-            self._say_quarantined()
-            self._held_until[where] = clock.now() + held_back / 1e6
-            return
-        self._held_until.pop(where, None)
-        before = self._births.get(key, mark)
-        self._births[key] = mark
-        if before != mark:
-            self._forgotten()
 
 
 def _gives(answer: Answer) -> bool:

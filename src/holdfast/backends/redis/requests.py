@@ -167,9 +167,14 @@ class Post:
         data = command(b"EVALSHA", renew.sha, len(keys), *keys, quarantine, *words)
         return Letter(data, renew, tuple(requests), places)
 
-    def letters(
-        self, requests: Iterable[tuple[int, Asked]], held_back: float = 0.0
-    ) -> list[Letter]:
+    def held_back(self, letter: Letter, seconds: float) -> Letter:
+        """Write a letter anew, for a cluster's node that must not grant anything for so long."""
+        if letter.script.name == "renew":
+            renewals = [request for request in letter.requests if isinstance(request, Renew)]
+            return self.renewal(renewals, seconds, letter.places)
+        return self.letter(letter.requests[0], seconds)._replace(places=letter.places)
+
+    def letters(self, requests: Iterable[tuple[int, Asked]]) -> list[Letter]:
         """Write many, each with its place, in as few letters as the server allows."""
         letters: list[Letter] = []
         renewals: list[tuple[int, Renew]] = []
@@ -177,10 +182,10 @@ class Post:
             if isinstance(request, Renew):
                 renewals.extend((place, part) for part in _parts(request))
             else:
-                letters.append(self.letter(request, held_back)._replace(places=(place,)))
+                letters.append(self.letter(request)._replace(places=(place,)))
         for batch in _batches(renewals, 1 if self.clustered else BATCH):
             places = tuple(place for place, _ in batch)
-            letters.append(self.renewal([request for _, request in batch], held_back, places))
+            letters.append(self.renewal([request for _, request in batch], places=places))
         return letters
 
 

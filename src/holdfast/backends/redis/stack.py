@@ -52,12 +52,6 @@ class Stack:
             raise faults.refused(self._office.shown, f"CLUSTERDOWN slot {slot} has no master")
         return where
 
-    def meet(self, where: Where, deadline: float) -> None:
-        """Know a cluster's node (and its birth mark) before the first letter to it is written."""
-        if not self._idle.get(where):
-            with suppress(BackendUnavailable):  # the letter itself will say so
-                self.give_back(self._open(where, deadline))
-
     def borrow(self, where: Where, now: float, deadline: float) -> Link:
         """Lend a connection to a server, making it first if need be."""
         links = self._idle.get(where)
@@ -123,8 +117,15 @@ class Stack:
             raise
 
     def ask_birth(self, link: Link, deadline: float) -> None:
-        """In Cluster: see whether the node still has its memory, and may grant."""
-        key = self._office.birth_key(link.where)
-        if key:
-            (birth,) = link.exchange(self._office.birth_letter(key), 1, deadline)
-            self._office.read_birth(link.where, key, birth)
+        """In Cluster: see whether the node still has its memory, and from when on it may grant."""
+        if self._office.births is None:
+            return
+        story, heard = self._office.births.questions(link.where), None
+        try:
+            while True:
+                (heard,) = link.exchange(story.send(heard), 1, deadline)
+        except StopIteration as answered:
+            link.held_until = answered.value
+        except BackendUnavailable:
+            self._office.topology.suspect()
+            raise

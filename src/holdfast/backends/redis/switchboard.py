@@ -192,10 +192,13 @@ class Switchboard:
         if not office.survey.done:
             asked = [line.ask(question, deadline) for question in office.survey.QUESTIONS]
             office.survey.read(await asyncio.gather(*asked))
-        key = office.birth_key(line.where)
-        if key:
-            birth = await line.ask(office.birth_letter(key), deadline)
-            office.read_birth(line.where, key, birth)
+        if office.births is not None:
+            story, heard = office.births.questions(line.where), None
+            try:
+                while True:
+                    heard = await line.ask(story.send(heard), deadline)
+            except StopIteration as answered:
+                line.held_until = answered.value
 
     # The inbox
 

@@ -104,10 +104,7 @@ class SyncWire:
             places.setdefault(where, []).append((place, request))
         errands: list[Errand] = []
         for where, asked in places.items():
-            if office.clustered:
-                self.stack.meet(where, deadline)
-            letters = office.post.letters(asked, office.held_back(where))
-            errands += [(letter, where, b"") for letter in letters]
+            errands += [(letter, where, b"") for letter in office.post.letters(asked)]
         return errands
 
     def _send(
@@ -120,15 +117,18 @@ class SyncWire:
         lent: list[tuple[Link, list[Errand]]] = []
         for where, asked in by_server.items():
             group = _said_once(asked)
-            data = b"".join(before + letter.data for letter, _, before in group)
-            if any(office.needs_replicas(letter) for letter, _, _ in group):
-                data += office.wait_command(deadline)
             try:
                 link = self.stack.borrow(where, clock.now(), deadline)
             except BackendUnavailable as error:
                 for letter, _, _ in group:
                     sorter.fail(letter, error)
                 continue
+            held_until = link.held_until
+            data = b"".join(
+                before + office.written(letter, held_until) for letter, _, before in group
+            )
+            if any(office.needs_replicas(letter) for letter, _, _ in group):
+                data += office.wait_command(deadline)
             try:
                 link.send(data, deadline)
             except BackendUnavailable as error:

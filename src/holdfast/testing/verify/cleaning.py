@@ -74,7 +74,7 @@ def _redis(address: Address, prefix: str, names: Sequence[str]) -> str:
         if where is not None:
             doomed.setdefault(where, []).extend(keys.all)
     for where in office.topology.masters():
-        birth = office.birth_key(where) if office.clustered else office.keys.birth
+        birth = office.births.key(where) if office.births else office.keys.birth
         doomed.setdefault(where, []).append(birth)
     for where, keys_there in doomed.items():
         _delete(office.target, where, [key for key in keys_there if key], deadline)

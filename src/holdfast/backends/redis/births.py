@@ -57,14 +57,17 @@ class Births:
             key = self._keys.birth_on(slots)
             quarantine = int(self._target.quarantine * 1e6)
             raw = yield command("EVAL", script("birth_only").body, 1, key, quarantine)
-            if isinstance(raw, Exception):
-                left.add(self._redirected(where, str(raw)))
-            else:
+            if not isinstance(raw, Exception):
                 mark, held_back = raw
                 return self._held_until(held_back) if held_back > 0 else self._settled(key, mark)
-        # Nowhere to keep a mark (it is given its first slot, or the map is being drawn anew), so
-        # only its age can tell whether it may have forgotten something.
+            if str(raw).startswith("NOPERM"):
+                break
+            left.add(self._redirected(where, str(raw)))
+        # No mark can be had (it has no slot yet, the map is being drawn anew, or this user may not
+        # ask), so only its age can tell whether it may have forgotten something.
         raw = yield command("INFO", "server")
+        if isinstance(raw, Exception):
+            return 0.0  # the docs say what a user must be allowed for this
         found = _UPTIME.search(raw.decode() if isinstance(raw, bytes) else str(raw))
         age = int(found[1]) - 1 if found else 0  # whole seconds: it may be one second younger
         held_back = (self._target.quarantine - age) * 1e6

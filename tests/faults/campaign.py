@@ -109,7 +109,7 @@ class Campaign:
                 torments=done,
                 missing=[name for name in map(_name, self._torments()) if not done[name]],
                 left_out=self.ground.left_out,
-                verdict=crew.judge(TERMS),
+                verdict=crew.judge(replace(TERMS, tokens_in_line=can.detached)),
                 resumed=resumed(self.folder),
                 stuck=[f"{worker.name}:\n{words(worker)}" for worker in stuck],
                 failed=[f"{one.name}:\n{words(one)}" for one in _faulty(crew)],

@@ -133,6 +133,23 @@ def test_unusual_and_right(tmp_path: Path, title: str) -> None:
     assert verdict.violations == []
 
 
+@pytest.mark.parametrize("capacity", [1, 3])
+@pytest.mark.parametrize("in_line", [True, False])
+def test_tokens_that_are_drawn_after_the_grant(
+    tmp_path: Path, capacity: int, *, in_line: bool
+) -> None:
+    """They tell who was first of two who cannot hold together, and of others only from a line."""
+    tale = (
+        Tale(tmp_path)
+        .ask("a", 10, capacity=capacity)
+        .say("a", 12, "queued", n=1)
+        .hold("b", 2, (30, 40), capacity=capacity)
+        .say("a", 50, "held", n=1, token=3)
+    )
+    verdict = tale.judged(tokens_in_line=in_line)
+    assert verdict.ok == (capacity > 1 and not in_line), str(verdict)
+
+
 def played(folder: str, seed: int, workers: int = 6, length: float = 3000.0) -> Tale:
     """Let the world go its way."""
     return World(Tale(Path(folder)), seed, workers=workers, length=length).run()

@@ -13,7 +13,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from holdfast.api.client import Client
@@ -120,7 +120,7 @@ class Trial:
                 self.progress(self.seconds, "the workers go home")
                 stuck = crew.send_home(HOME_WITHIN)
                 self.progress(self.seconds, "the histories are judged")
-                verdict = crew.judge(TERMS)
+                verdict = crew.judge(replace(TERMS, tokens_in_line=capabilities.detached))
         return Outcome(
             address=where,
             capabilities=capabilities,

@@ -3,7 +3,8 @@
 A is ahead of B for certain if the backend had confirmed A's place before B even asked. B then has
 the smaller token of the two only if B was let in first. That is allowed if A lost its place or was
 passed over, which A's client says itself (*displaced*), or if a fault touched A's process while it
-waited: an outage, a pause, a cut.
+waited: an outage, a pause, a cut. Where tokens are drawn only after one was let in, they say
+nothing about two who may hold together.
 """
 
 from __future__ import annotations
@@ -65,6 +66,9 @@ class Order(Rule):
         self.judged += 1
         if passer is None or passer.token > claim.token:
             return  # nobody passed; or the word of the grant merely took longer
+        if not self.terms.tokens_in_line and claim.weight + passer.weight <= claim.capacity:
+            self.excused["let in together"] += 1
+            return
         fault = self.weather.touching(claim.pid, claim.queued_at or 0)
         if fault:
             self.excused[f"{fault} while waiting"] += 1

@@ -129,8 +129,11 @@ class _LeaseFace:
         return f"<{type(self).__name__} {self.name!r} token={self.token} {state}>"
 
     def __del__(self) -> None:
-        state = getattr(self, "_state", None)
-        if state is None or state.released or state.want.detached:
+        try:
+            state = self._state
+        except AttributeError:  # an interruption came before it had one
+            return
+        if state.released or state.want.detached:
             return
         state.released = True
         if self._engine.book.leases.pop(state.claim_id, None) is None:

@@ -43,7 +43,8 @@ CROWD = 20
 
 async def acquire(session: Session, order: Order, place: tuple[str, int]) -> LeaseState:
     """Hold ``order.name``, or raise ``LockBusy`` or ``BackendUnavailable``."""
-    session.refuse_if_closed()
+    if session.book.closing:
+        session.refuse_if_closed()
     runtime = session.runtime
     started_at = runtime.now()
     owner = runtime.owner()

@@ -34,7 +34,8 @@ class Hub:
             if give is None:
                 return False
             self._logger = give("holdfast")
-        return bool(self._logger.isEnabledFor(DEBUG))
+        wanted: bool = self._logger.isEnabledFor(DEBUG)
+        return wanted
 
     def tell(self, event: Event) -> None:
         """Tell everybody; a claim behind a once key or a singleton is named by that."""

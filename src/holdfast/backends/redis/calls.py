@@ -26,7 +26,7 @@ class Call:
     share; ``each`` is the number of words that a request adds to them.
     """
 
-    __slots__ = ("_common", "_each", "_heads", "_shared", "script")
+    __slots__ = ("_common", "_each", "_heads", "_one", "_shared", "script")
 
     def __init__(
         self, script: Script, birth: tuple[bytes, ...], common: tuple[bytes, ...], each: int
@@ -36,10 +36,11 @@ class Call:
         self._shared = (len(birth), len(common))
         self._each = each
         self._heads: dict[int, bytes] = {}
+        self._one = self._head(1)
 
     def one(self, keys: bytes, words: bytes) -> bytes:
         """Write the command for one request: its keys and its own words, packed."""
-        return b"%b%b%b%b" % (self._heads.get(1) or self._head(1), keys, self._common, words)
+        return b"".join((self._one, keys, self._common, words))
 
     def many(self, keys: Sequence[bytes], words: Sequence[bytes]) -> bytes:
         """Write one command for several requests."""

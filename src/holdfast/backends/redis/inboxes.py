@@ -72,7 +72,12 @@ class Inboxes(Stack):
 
     def is_listening(self) -> bool:
         """Whether every server has an open inbox: a call that failed may just have closed one."""
-        return self.hears_all and all(one.fileno() >= 0 for one in tuple(self.listening.values()))
+        if not self.hears_all:
+            return False
+        for link in tuple(self.listening.values()):  # noqa: SIM110 - every claim asks: it costs half
+            if link.fileno() < 0:
+                return False
+        return True
 
     def drop(self, link: Link) -> None:
         """Throw a broken inbox away."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import select
 import socket
 import struct
-from math import inf
+from math import ceil, inf
 from typing import TYPE_CHECKING, Any
 
 from hiredis import HiredisError, PushNotification, Reader
@@ -28,6 +28,10 @@ CONNECT_LIMIT = 3.0
 
 CHUNK = 16_384
 SHORTEST = 0.001
+
+ROUNDED = 1 / 64
+"""Limits of a second and more are rounded up by as much, so that they are seldom set anew."""
+
 NOTHING_YET = object()
 LOADING = b"*3\r\n$6\r\nSCRIPT"
 """How the command begins that makes a script known."""
@@ -41,6 +45,7 @@ class Link:
     """A connection that was let in."""
 
     __slots__ = (
+        "_enough",
         "_limit",
         "_reader",
         "_socket",
@@ -56,7 +61,8 @@ class Link:
     def __init__(self, sock: socket.socket, where: Where, shown: str) -> None:
         self._socket = sock
         self._reader = Reader(notEnoughData=NOTHING_YET)
-        self._limit = inf
+        self._limit = inf  # what the kernel was told
+        self._enough = inf  # it does for all that may take no less than this
         self.where = where
         self.shown = shown
         self.protocol = 3
@@ -72,19 +78,19 @@ class Link:
 
     def ask(self, data: bytes, now: float, deadline: float) -> Any:
         """Send one command and read its reply: like ``exchange``, with nothing in between."""
-        if not self._limit >= deadline - now >= self._limit - SHORTEST:
+        if not self._limit >= deadline - now >= self._enough:
             self._allow(deadline)
         self.used_at = now
         try:
             self._socket.sendall(data)
             arrived = self._socket.recv(CHUNK)
+            self._reader.feed(arrived)
+            reply = self._reader.gets()
         except OSError as error:
             raise self._failed(error) from error
-        if not arrived:
-            raise faults.broken(self.shown, "the server hung up")
-        self._reader.feed(arrived)
-        reply = self._next()
-        if reply is NOTHING_YET:
+        except HiredisError as error:
+            raise faults.foreign(self.shown, error) from error
+        if reply is NOTHING_YET:  # also when nothing arrived: the server hung up
             return self.read(deadline)
         if isinstance(reply, PushNotification):
             self.pushes.append(reply)
@@ -161,9 +167,14 @@ class Link:
     def _allow(self, deadline: float) -> None:
         """Let the kernel end the next call at ``deadline``."""
         left = deadline - clock.now()
-        if self._limit >= left >= self._limit - SHORTEST:
+        if self._limit >= left >= self._enough:
             return  # as good as the same: most calls have the same limit
-        self._limit = max(left, SHORTEST)
+        if left < 1:
+            self._limit = max(left, SHORTEST)
+            self._enough = self._limit - SHORTEST
+        else:
+            self._limit = ceil(left / ROUNDED) * ROUNDED
+            self._enough = self._limit - 2 * ROUNDED
         if hasattr(self._socket, "context"):  # TLS has its own way of waiting
             self._socket.settimeout(self._limit)
             return

@@ -86,16 +86,15 @@ class Post:
 
     def parcel(self, request: Claim | Release) -> Parcel:
         """Wrap a request so that it can travel alone or with others like it."""
-        claim_id = request.claim_id.encode()
         keys = self.keys.of(request.name).packed
+        claim_id = request.claim_id.encode()
+        word = b"$%d\r\n" % len(claim_id) + claim_id + b"\r\n"
         if isinstance(request, Release):
-            return self._release, keys, b"$%d\r\n%b\r\n" % (len(claim_id), claim_id)
+            return self._release, keys, word
         _, _, want, holder, inbox, patience, seen_token = request
         call = self._claims.get((want, holder, inbox, patience)) or self._claim(request)
         seen = b"%d" % seen_token
-        return call, keys, b"$%d\r\n%b\r\n$%d\r\n%b\r\n" % (
-            len(claim_id), claim_id, len(seen), seen,
-        )  # fmt: skip
+        return call, keys, word + b"$%d\r\n" % len(seen) + seen + b"\r\n"
 
     def _seldom(self, request: Asked, held_back: float) -> Letter:
         words: tuple[Word, ...]

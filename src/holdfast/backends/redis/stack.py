@@ -7,8 +7,6 @@ Counterpart: ``switchboard``, for tasks.
 
 from __future__ import annotations
 
-from contextlib import suppress
-
 from holdfast.backends.redis import faults
 from holdfast.backends.redis.link import Link, open_link
 from holdfast.backends.redis.office import Office
@@ -78,11 +76,16 @@ class Stack:
         links.append(link)
         if self._closed:
             self.close()
-        elif len(links) > MOST_IDLE or (
-            len(links) > 1 and links[0].used_at < link.used_at - IDLE_FOR
-        ):
-            with suppress(IndexError):  # another thread was quicker
+        elif len(links) > 1:
+            self._thin_out(links, link.used_at)
+
+    def _thin_out(self, links: list[Link], now: float) -> None:
+        """Close the one that nobody needed for longest, if it is one too many."""
+        try:
+            if len(links) > MOST_IDLE or links[0].used_at < now - IDLE_FOR:
                 links.pop(0).close()
+        except IndexError:  # another thread was quicker
+            return
 
     def _open(self, where: Where, deadline: float) -> Link:
         if self._closed:

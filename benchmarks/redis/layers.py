@@ -3,16 +3,17 @@
 ``python -m benchmarks.redis.layers``. Time on the clock says little on a busy machine, so this
 counts what both processes used. Each layer stands on those before it: the bare wire with its own
 pair of commands; the same wire with the commands of holdfast's scripts, each alone; the backend's
-wire, which merges them and reads the replies; the lock itself.
+wire, which merges them and reads the replies; the lock itself. Counterpart: ``thread_layers``.
 """
 
 import argparse
 import asyncio
 import logging
+import os
 import time
+from binascii import b2a_base64
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
-from itertools import count
 from statistics import median
 
 from benchmarks.redis import bare_async, ours
@@ -29,13 +30,19 @@ from tests.servers.redis import RedisServer
 HOLDER = Holder("0123456789abcdef", "host", 1)
 WANT = Want("lock", 1, 1, 10.0)
 
-_numbers = count()
+
+def _claim_ids() -> Iterator[str]:
+    """Draw ids like those of clients: among alike ones the server searches for longer."""
+    while True:
+        drawn = b2a_base64(os.urandom(12 * 256), newline=False).decode()
+        yield from (drawn[at : at + 16] for at in range(0, len(drawn), 16))
 
 
-def _requests(name: str, until: float) -> Iterator[tuple[Claim, Release]]:
+def requests(name: str, until: float) -> Iterator[tuple[Claim, Release]]:
     """Give both requests of a cycle, until that moment."""
-    while time.perf_counter() < until:
-        claim_id = f"{next(_numbers):016}"
+    for claim_id in _claim_ids():
+        if time.perf_counter() >= until:
+            return
         claim = Claim(name, claim_id, WANT, HOLDER, "holdfast:inbox:nobody", 3.0)
         yield claim, Release(name, claim_id)
 
@@ -52,7 +59,7 @@ async def _works(server: RedisServer) -> AsyncIterator[Mapping[str, AsyncWork]]:
 
     async def scripts(name: str, until: float) -> int:
         cycles = 0
-        for claim, release in _requests(name, until):
+        for claim, release in requests(name, until):
             await protocol.ask(post.letter(claim).data)
             await protocol.ask(post.letter(release).data)
             cycles += 1
@@ -60,7 +67,7 @@ async def _works(server: RedisServer) -> AsyncIterator[Mapping[str, AsyncWork]]:
 
     async def merged(name: str, until: float) -> int:
         cycles = 0
-        for claim, release in _requests(name, until):
+        for claim, release in requests(name, until):
             if not isinstance(await wire.ask(claim, clock.now() + 5), Granted):
                 raise RuntimeError(f"somebody else had {name!r}")  # noqa: TRY004 - no wrong type
             await wire.ask(release, clock.now() + 5)
@@ -73,7 +80,7 @@ async def _works(server: RedisServer) -> AsyncIterator[Mapping[str, AsyncWork]]:
     transport.close()
 
 
-def _server_time(server: RedisServer) -> float:
+def server_time(server: RedisServer) -> float:
     """Give the seconds that the server has worked."""
     lines = str(server.ask("INFO", "cpu")).split()
     return sum(
@@ -87,10 +94,10 @@ async def _spent(
     server: RedisServer, work: AsyncWork, label: str, tasks: int
 ) -> tuple[float, float]:
     """Let so many tasks work for a moment; give the microseconds per cycle of both sides."""
-    ours_before, theirs_before = time.process_time(), _server_time(server)
+    ours_before, theirs_before = time.process_time(), server_time(server)
     until = time.perf_counter() + 0.1 + tasks / 5000
     cycles = sum(await asyncio.gather(*(work(f"{label}:{one}", until) for one in range(tasks))))
-    ours_after, theirs_after = time.process_time(), _server_time(server)
+    ours_after, theirs_after = time.process_time(), server_time(server)
     return (
         (ours_after - ours_before) / cycles * 1e6,
         (theirs_after - theirs_before) / cycles * 1e6,

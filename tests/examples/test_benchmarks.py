@@ -43,9 +43,12 @@ def test_every_redis_workload_runs(workload: str, tmp_path: Path) -> None:
     assert all(figure["what"] in done.stdout for figure in figures)
 
 
-def test_the_layers_of_a_cycle_are_measured() -> None:
+@pytest.mark.parametrize(
+    "program, callers", [("layers", "--tasks"), ("thread_layers", "--threads")]
+)
+def test_the_layers_of_a_cycle_are_measured(program: str, callers: str) -> None:
     """A short run names every layer, with what it cost on both sides."""
-    command = [sys.executable, "-m", "benchmarks.redis.layers", "--tasks", "2", "--rounds", "1"]
+    command = [sys.executable, "-m", f"benchmarks.redis.{program}", callers, "2", "--rounds", "1"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     shown = [line for line in done.stdout.splitlines() if "client" in line and "server" in line]

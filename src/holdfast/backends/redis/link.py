@@ -78,8 +78,9 @@ class Link:
 
     def ask(self, data: bytes, now: float, deadline: float) -> Any:
         """Send one command and read its reply: like ``exchange``, with nothing in between."""
-        if not self._limit >= deadline - now >= self._enough:
-            self._allow(deadline)
+        left = deadline - now
+        if not self._limit >= left >= self._enough:
+            self._allow(left)
         self.used_at = now
         try:
             self._socket.sendall(data)
@@ -99,8 +100,8 @@ class Link:
 
     def send(self, data: bytes, deadline: float) -> None:
         """Send all of it."""
-        self.used_at = clock.now()
-        self._allow(deadline)
+        now = self.used_at = clock.now()
+        self._allow(deadline - now)
         try:
             self._socket.sendall(data)
         except OSError as error:
@@ -155,7 +156,7 @@ class Link:
         self._socket.close()
 
     def _fill(self, deadline: float) -> None:
-        self._allow(deadline)
+        self._allow(deadline - clock.now())
         try:
             data = self._socket.recv(CHUNK)
         except OSError as error:
@@ -164,9 +165,8 @@ class Link:
             raise faults.broken(self.shown, "the server hung up")
         self._reader.feed(data)
 
-    def _allow(self, deadline: float) -> None:
-        """Let the kernel end the next call at ``deadline``."""
-        left = deadline - clock.now()
+    def _allow(self, left: float) -> None:
+        """Let the kernel end the next call after so many seconds."""
         if self._limit >= left >= self._enough:
             return  # as good as the same: most calls have the same limit
         if left < 1:

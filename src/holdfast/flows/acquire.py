@@ -14,9 +14,8 @@ from holdfast.errors import BackendUnavailable, LockBusy, Misuse
 from holdfast.flows import explain
 from holdfast.flows.begin import begin, leave_withdrawal, never_began, take
 from holdfast.flows.book import Confirmed, LeaseState, Outcome, Ticket
-from holdfast.flows.lose import disown
 from holdfast.flows.order import Order
-from holdfast.flows.release import withdraw
+from holdfast.flows.release import unclaim, withdraw
 from holdfast.flows.rest import rest
 from holdfast.flows.session import Session, ask_again
 from holdfast.flows.trip import LONG_WAIT, Trip
@@ -66,6 +65,7 @@ async def acquire(session: Session, order: Order, place: tuple[str, int]) -> Lea
             _displaced(session, order, trip, "the claim ended before its body could start")
             if now >= trip.give_up_at:
                 raise explain.too_late(session, order, unsure=trip.unsure)
+        trip.handed = False
         state = await _attempt(session, order, trip, place, now)
     return state
 
@@ -119,6 +119,7 @@ async def _attempt(
             reply = await session.wire.ask(claim, by)
         except BackendUnavailable as error:
             reply, asked_at = await ask_again(session, claim, trip.answer_by, error, ticket)
+            trip.handed = ticket.doubtful  # for all we know: it may have been in line meanwhile
         trip.answer_by = trip.give_up_at  # the backend has answered once: now only ``wait`` counts
         if type(reply) is Granted:
             deadline = rule.deadline(asked_at, reply.remaining)
@@ -154,11 +155,7 @@ async def _leave_nothing(
         case BackendUnavailable():
             to_be_withdrawn = error.outcome == "unknown"
         case _:  # cancelled or interrupted, at whatever point
-            state = session.book.leases.pop(ticket.claim_id, None)
-            if state is not None:
-                disown(session, state)
-            going = withdraw(session, order.name, ticket.claim_id, order.want.ttl)
-            await session.runtime.finish(going)
+            await unclaim(session, order, ticket.claim_id)
             return
     if to_be_withdrawn:
         leave_withdrawal(session, order, ticket.claim_id)
@@ -172,6 +169,7 @@ def _heard(
         case Granted():
             return Confirmed(reply, asked_at)
         case Waiting():
+            trip.handed = True
             ticket.confirmed_at = asked_at
             ticket.holders = reply.holders
             ticket.retry_at = inf if reply.retry_in is None else asked_at + reply.retry_in

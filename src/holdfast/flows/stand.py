@@ -1,0 +1,62 @@
+"""Standing for election: hold the name, put the tenure down, and only then lead.
+
+Holding is ``acquire``. What comes on top is the journal: no body starts under a tenure that is not
+in it, so that observers can be told of every one that did anything. A lead that cannot be put down
+is given back, and stood for again until ``wait`` is over. Counterpart: ``lead``, who only looks.
+"""
+
+from __future__ import annotations
+
+from math import inf
+
+from holdfast.errors import BackendUnavailable, LockLost
+from holdfast.flows import explain
+from holdfast.flows.acquire import acquire
+from holdfast.flows.book import LeaseState
+from holdfast.flows.journal import put_down
+from holdfast.flows.order import Order
+from holdfast.flows.release import release, unclaim
+from holdfast.flows.session import Session
+from holdfast.rules import backoff
+
+
+async def stand(session: Session, order: Order, place: tuple[str, int]) -> LeaseState:
+    """Lead ``order.name``, or raise ``LockBusy`` or ``BackendUnavailable``."""
+    runtime = session.runtime
+    started_at = runtime.now()
+    give_up_at = inf if order.wait is None else started_at + order.wait
+    attempt = 0
+    while True:
+        try:
+            state = await acquire(session, order, place)
+        except BackendUnavailable as error:
+            # The backend has answered before: now an outage is ridden over, as in line.
+            if not attempt or not error.transient or runtime.now() >= give_up_at:
+                raise
+        else:
+            failure = await _failure(session, order, state)
+            if failure is None:
+                return state
+            if runtime.now() >= give_up_at:
+                raise explain.unresolved(session, order, started_at) from failure
+        if attempt:
+            await runtime.sleep(backoff.pause(attempt, runtime.dice()))
+        attempt += 1
+        if order.wait is not None:
+            order = order.with_wait(max(0.0, give_up_at - runtime.now()))
+
+
+async def _failure(session: Session, order: Order, state: LeaseState) -> Exception | None:
+    """Put a tenure down; say what kept us from it, if it is worth another try."""
+    try:
+        await put_down(session, state)
+    except (BackendUnavailable, LockLost) as error:
+        await release(session, state)
+        if isinstance(error, BackendUnavailable) and not error.transient:
+            error.outcome = "unknown"  # the lead was granted, and may be so for a while
+            raise
+        return error
+    except BaseException:  # cancelled or interrupted, or the client was closed
+        await unclaim(session, order, state.claim_id)
+        raise
+    return None

@@ -8,6 +8,7 @@ it ends (error, cancellation, Ctrl-C), no claim is left behind. Counterparts: ``
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from math import inf
 
 from holdfast.errors import BackendUnavailable, LockBusy, Misuse
@@ -40,8 +41,16 @@ CROWD = 20
 """So many look for themselves; more than that share the work, each at another moment."""
 
 
-async def acquire(session: Session, order: Order, place: tuple[str, int]) -> LeaseState:
-    """Hold ``order.name``, or raise ``LockBusy`` or ``BackendUnavailable``."""
+async def acquire(
+    session: Session,
+    order: Order,
+    place: tuple[str, int],
+    meanwhile: Callable[[], Awaitable[None]] | None = None,
+) -> LeaseState:
+    """Hold ``order.name``, or raise ``LockBusy`` or ``BackendUnavailable``.
+
+    ``meanwhile`` is something short to be done as soon as the claim is in line.
+    """
     session.refuse_if_closed()
     runtime = session.runtime
     started_at = runtime.now()
@@ -55,6 +64,7 @@ async def acquire(session: Session, order: Order, place: tuple[str, int]) -> Lea
     if curious:
         session.hub.tell(events.Claimed(order.name, order.wait))
     trip = Trip(started_at, order.wait, session.call_limit, owner, curious=curious)
+    trip.meanwhile = meanwhile
     state = await _attempt(session, order, trip, place, started_at)
     while state is None:
         now = runtime.now()
@@ -193,6 +203,8 @@ async def _wait_in_line(session: Session, ticket: Ticket, trip: Trip) -> Outcome
     """Wait until the keeper or a notice settles the ticket; ``None`` when ``wait`` is over."""
     runtime = session.runtime
     bell = ticket.bell = runtime.bell()
+    if trip.meanwhile is not None:
+        await trip.meanwhile()
     say_at = trip.started_at + LONG_WAIT
     while ticket.outcome is None:
         now = runtime.now()

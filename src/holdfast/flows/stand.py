@@ -7,6 +7,7 @@ is given back, and stood for again until ``wait`` is over. Counterpart: ``lead``
 
 from __future__ import annotations
 
+from functools import partial
 from math import inf
 
 from holdfast.errors import BackendUnavailable, LockLost
@@ -17,7 +18,12 @@ from holdfast.flows.journal import put_down
 from holdfast.flows.order import Order
 from holdfast.flows.release import release, unclaim
 from holdfast.flows.session import Session
+from holdfast.flows.swap import look
 from holdfast.rules import backoff
+from holdfast.rules.record_messages import Entry, Get
+
+PROMPTLY = 1.0
+"""How long a candidate in line looks at the journal; who cannot, does it when it leads."""
 
 
 async def stand(session: Session, order: Order, place: tuple[str, int]) -> LeaseState:
@@ -27,14 +33,18 @@ async def stand(session: Session, order: Order, place: tuple[str, int]) -> Lease
     give_up_at = inf if order.wait is None else started_at + order.wait
     attempt = 0
     while True:
+        seen: list[Entry] = []
         try:
-            state = await acquire(session, order, place)
+            ahead = partial(_read_ahead, session, order.name, give_up_at, seen)
+            state = await acquire(session, order, place, ahead)
         except BackendUnavailable as error:
             # The backend has answered before: now an outage is ridden over, as in line.
             if not attempt or not error.transient or runtime.now() >= give_up_at:
+                if attempt:
+                    error.outcome = "unknown"  # the lead that was granted may be so for a while
                 raise
         else:
-            failure = await _failure(session, order, state)
+            failure = await _failure(session, order, state, seen)
             if failure is None:
                 return state
             if runtime.now() >= give_up_at:
@@ -46,14 +56,29 @@ async def stand(session: Session, order: Order, place: tuple[str, int]) -> Lease
             order = order.with_wait(max(0.0, give_up_at - runtime.now()))
 
 
-async def _failure(session: Session, order: Order, state: LeaseState) -> Exception | None:
+async def _read_ahead(session: Session, name: str, until: float, seen: list[Entry]) -> None:
+    """Look at the journal while standing by: then one write is all that keeps us from leading."""
+    seen.clear()
+    try:
+        by = session.runtime.now() + min(PROMPTLY, session.call_limit)
+        reply = await session.wire.ask(Get("lead", name), min(by, until))
+    except BackendUnavailable:
+        return  # it can be done later, and is
+    if isinstance(reply, Entry):
+        seen.append(reply)
+
+
+async def _failure(
+    session: Session, order: Order, state: LeaseState, seen: list[Entry]
+) -> Exception | None:
     """Put a tenure down; say what kept us from it, if it is worth another try."""
     try:
-        await put_down(session, state)
+        entry = seen[0] if seen else await look(session, "lead", order.name)
+        await put_down(session, state, entry)
     except (BackendUnavailable, LockLost) as error:
         await release(session, state)
         if isinstance(error, BackendUnavailable) and not error.transient:
-            error.outcome = "unknown"  # the lead was granted, and may be so for a while
+            error.outcome = "unknown"  # the lead may stay granted for a while
             raise
         return error
     except BaseException:  # cancelled or interrupted, or the client was closed

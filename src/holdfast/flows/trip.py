@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from math import inf
 
 LONG_WAIT = 10.0
@@ -12,8 +13,8 @@ class Trip:
     """Who calls, and how long it may take on the caller's clock."""
 
     __slots__ = (
-        "answer_by", "curious", "give_up_at", "handed", "owner", "rested", "say_at",
-        "started_at", "tries", "unsure",
+        "answer_by", "curious", "give_up_at", "handed", "meanwhile", "owner", "rested",
+        "say_at", "started_at", "tries", "unsure",
     )  # fmt: skip
 
     def __init__(
@@ -32,6 +33,7 @@ class Trip:
         self.answer_by = started_at + call_limit  # until the backend has answered once
         self.unsure = False  # whether an earlier claim may still be granted
         self.handed = False  # whether this claim was in line, or may have been
+        self.meanwhile: Callable[[], Awaitable[None]] | None = None  # to be done once in line
         self.rested = False  # whether the last try was in vain, at a backend without a queue
         self.tries = 0  # how many such tries there were
         self.say_at = started_at + LONG_WAIT

@@ -3,7 +3,7 @@
 import pytest
 
 from holdfast.errors import BackendUnavailable, Misuse
-from holdfast.flows.journal import LONGEST, Line, written
+from holdfast.flows.journal import LONGEST, Line, added, written
 from holdfast.flows.lead import LOOK_EVERY, Watching, leader, next_change
 from holdfast.flows.release import release
 from holdfast.rules.messages import Claim, Look, Release, Want
@@ -256,7 +256,7 @@ def test_a_leader_that_has_not_put_itself_down_is_looked_at_once_more() -> None:
     elect(stage, "bob", ttl=1000)
     token = stage.server.records["x"].grants[0].token
     bob = Tenure(Holder("bob", "there", 1), token, 1, stage.clock.time, 0.0)
-    line = written([Line(bob, vacant=True)])
+    line = added(None, written(Line(bob, vacant=True)), "here")
     look_at = follower.watching.look_at - START
     stage.clock.at(look_at + 0.02, lambda: stage.server.answer(Swap("lead", "x", "w", line, 0)))
     assert follower.sees() == "nobody"

@@ -8,7 +8,6 @@ it ends (error, cancellation, Ctrl-C), no claim is left behind. Counterparts: ``
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from math import inf
 
 from holdfast.errors import BackendUnavailable, LockBusy, Misuse
@@ -19,7 +18,7 @@ from holdfast.flows.order import Order
 from holdfast.flows.release import unclaim, withdraw
 from holdfast.flows.rest import rest
 from holdfast.flows.session import Session, ask_again
-from holdfast.flows.trip import LONG_WAIT, Trip
+from holdfast.flows.trip import LONG_WAIT, Meanwhile, Trip
 from holdfast.observe import events
 from holdfast.rules import lease as rule
 from holdfast.rules.messages import (
@@ -45,11 +44,11 @@ async def acquire(
     session: Session,
     order: Order,
     place: tuple[str, int],
-    meanwhile: Callable[[], Awaitable[None]] | None = None,
+    meanwhile: Meanwhile | None = None,
 ) -> LeaseState:
     """Hold ``order.name``, or raise ``LockBusy`` or ``BackendUnavailable``.
 
-    ``meanwhile`` is something short to be done as soon as the claim is in line.
+    ``meanwhile`` is something short to be done as soon as the claim is in line behind others.
     """
     session.refuse_if_closed()
     runtime = session.runtime
@@ -204,7 +203,7 @@ async def _wait_in_line(session: Session, ticket: Ticket, trip: Trip) -> Outcome
     runtime = session.runtime
     bell = ticket.bell = runtime.bell()
     if trip.meanwhile is not None:
-        await trip.meanwhile()
+        await trip.meanwhile(ticket.holders)
     say_at = trip.started_at + LONG_WAIT
     while ticket.outcome is None:
         now = runtime.now()

@@ -82,6 +82,11 @@ async def put_down(session: Session, state: LeaseState, seen: Entry) -> None:
     )
 
 
+def is_last(value: bytes | None, token: int) -> bool:
+    """Whether the last who has put itself down is the one with this token."""
+    return value is not None and value.rpartition(b"\n")[2].startswith(b"[%d," % token)
+
+
 def _has(entry: Entry, line: bytes) -> bool:
     return entry.value is not None and line in entry.value.split(b"\n")
 

@@ -14,16 +14,20 @@ from holdfast.errors import BackendUnavailable, LockLost
 from holdfast.flows import explain
 from holdfast.flows.acquire import acquire
 from holdfast.flows.book import LeaseState
-from holdfast.flows.journal import put_down
+from holdfast.flows.journal import is_last, put_down
 from holdfast.flows.order import Order
 from holdfast.flows.release import release, unclaim
 from holdfast.flows.session import Session
 from holdfast.flows.swap import look
 from holdfast.rules import backoff
 from holdfast.rules.record_messages import Entry, Get
+from holdfast.values import Tenure
 
 PROMPTLY = 1.0
 """How long a candidate in line looks at the journal; who cannot, does it when it leads."""
+
+READINGS = 3
+"""How often, at most."""
 
 
 async def stand(session: Session, order: Order, place: tuple[str, int]) -> LeaseState:
@@ -56,16 +60,25 @@ async def stand(session: Session, order: Order, place: tuple[str, int]) -> Lease
             order = order.with_wait(max(0.0, give_up_at - runtime.now()))
 
 
-async def _read_ahead(session: Session, name: str, until: float, seen: list[Entry]) -> None:
-    """Look at the journal while standing by: then one write is all that keeps us from leading."""
+async def _read_ahead(
+    session: Session, name: str, until: float, seen: list[Entry], holders: tuple[Tenure, ...]
+) -> None:
+    """Look at the journal while standing by: then one write is all that keeps us from leading.
+
+    Whoever leads now may be about to write itself: that is waited for, not for long.
+    """
     seen.clear()
-    try:
-        by = session.runtime.now() + min(PROMPTLY, session.call_limit)
-        reply = await session.wire.ask(Get("lead", name), min(by, until))
-    except BackendUnavailable:
-        return  # it can be done later, and is
-    if isinstance(reply, Entry):
-        seen.append(reply)
+    until = min(until, session.runtime.now() + min(PROMPTLY, session.call_limit))
+    for _ in range(READINGS):
+        try:
+            reply = await session.wire.ask(Get("lead", name), until)
+        except BackendUnavailable:
+            return  # it can be done later, and is
+        if not isinstance(reply, Entry):
+            return
+        seen[:] = [reply]
+        if not holders or is_last(reply.value, holders[0].token):
+            return
 
 
 async def _failure(

@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from math import inf
 
+from holdfast.values import Tenure
+
 LONG_WAIT = 10.0
 """After how long a wait is worth a line in the log, and then again."""
+
+Meanwhile = Callable[[tuple[Tenure, ...]], Awaitable[None]]
+"""Something to do while in line behind these."""
 
 
 class Trip:
@@ -33,7 +38,7 @@ class Trip:
         self.answer_by = started_at + call_limit  # until the backend has answered once
         self.unsure = False  # whether an earlier claim may still be granted
         self.handed = False  # whether this claim was in line, or may have been
-        self.meanwhile: Callable[[], Awaitable[None]] | None = None  # to be done once in line
+        self.meanwhile: Meanwhile | None = None  # to be done once in line
         self.rested = False  # whether the last try was in vain, at a backend without a queue
         self.tries = 0  # how many such tries there were
         self.say_at = started_at + LONG_WAIT

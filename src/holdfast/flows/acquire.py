@@ -48,7 +48,7 @@ async def acquire(
 ) -> LeaseState:
     """Hold ``order.name``, or raise ``LockBusy`` or ``BackendUnavailable``.
 
-    ``meanwhile`` is something short to be done as soon as the claim is in line behind others.
+    ``meanwhile`` is something short to be done in line, until it says that it is done.
     """
     session.refuse_if_closed()
     runtime = session.runtime
@@ -202,10 +202,10 @@ async def _wait_in_line(session: Session, ticket: Ticket, trip: Trip) -> Outcome
     """Wait until the keeper or a notice settles the ticket; ``None`` when ``wait`` is over."""
     runtime = session.runtime
     bell = ticket.bell = runtime.bell()
-    if trip.meanwhile is not None:
-        await trip.meanwhile(ticket.holders)
     say_at = trip.started_at + LONG_WAIT
     while ticket.outcome is None:
+        if trip.meanwhile is not None and await trip.meanwhile(ticket.holders):
+            trip.meanwhile = None
         now = runtime.now()
         if now >= trip.give_up_at:
             return None

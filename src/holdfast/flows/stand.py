@@ -7,7 +7,6 @@ is given back, and stood for again until ``wait`` is over. Counterpart: ``lead``
 
 from __future__ import annotations
 
-from functools import partial
 from math import inf
 
 from holdfast.errors import BackendUnavailable, LockLost
@@ -26,8 +25,8 @@ from holdfast.values import Tenure
 PROMPTLY = 1.0
 """How long a candidate in line looks at the journal; who cannot, does it when it leads."""
 
-READINGS = 3
-"""How often, at most."""
+READINGS = 5
+"""How often, at most: the leader may be one that writes no journal."""
 
 
 async def stand(session: Session, order: Order, place: tuple[str, int]) -> LeaseState:
@@ -37,10 +36,9 @@ async def stand(session: Session, order: Order, place: tuple[str, int]) -> Lease
     give_up_at = inf if order.wait is None else started_at + order.wait
     attempt = 0
     while True:
-        seen: list[Entry] = []
+        ahead = _Ahead(session, order.name, give_up_at)
         try:
-            ahead = partial(_read_ahead, session, order.name, give_up_at, seen)
-            state = await acquire(session, order, place, ahead)
+            state = await acquire(session, order, place, ahead.read)
         except BackendUnavailable as error:
             # The backend has answered before: now an outage is ridden over, as in line.
             if not attempt or not error.transient or runtime.now() >= give_up_at:
@@ -48,7 +46,7 @@ async def stand(session: Session, order: Order, place: tuple[str, int]) -> Lease
                     error.outcome = "unknown"  # the lead that was granted may be so for a while
                 raise
         else:
-            failure = await _failure(session, order, state, seen)
+            failure = await _failure(session, order, state, ahead.seen)
             if failure is None:
                 return state
             if runtime.now() >= give_up_at:
@@ -60,33 +58,39 @@ async def stand(session: Session, order: Order, place: tuple[str, int]) -> Lease
             order = order.with_wait(max(0.0, give_up_at - runtime.now()))
 
 
-async def _read_ahead(
-    session: Session, name: str, until: float, seen: list[Entry], holders: tuple[Tenure, ...]
-) -> None:
-    """Look at the journal while standing by: then one write is all that keeps us from leading.
+class _Ahead:
+    """Looks at the journal while standing by: then one write is all that keeps us from leading."""
 
-    Whoever leads now may be about to write itself: that is waited for, not for long.
-    """
-    seen.clear()
-    until = min(until, session.runtime.now() + min(PROMPTLY, session.call_limit))
-    for _ in range(READINGS):
+    def __init__(self, session: Session, name: str, until: float) -> None:
+        self._session = session
+        self._name = name
+        self._until = until
+        self._left = READINGS
+        self.seen: Entry | None = None
+
+    async def read(self, holders: tuple[Tenure, ...]) -> bool:
+        """Look; say whether that was enough.
+
+        Whoever leads now may be about to write itself: until it has, another look is worth it.
+        """
+        self._left -= 1
+        soon = self._session.runtime.now() + min(PROMPTLY, self._session.call_limit)
         try:
-            reply = await session.wire.ask(Get("lead", name), until)
+            reply = await self._session.wire.ask(Get("lead", self._name), min(soon, self._until))
         except BackendUnavailable:
-            return  # it can be done later, and is
-        if not isinstance(reply, Entry):
-            return
-        seen[:] = [reply]
-        if not holders or is_last(reply.value, holders[0].token):
-            return
+            return self._left <= 0  # it can be done later, and is
+        if isinstance(reply, Entry):
+            self.seen = reply
+        leads = holders[0].token if holders else 0
+        return self._left <= 0 or is_last(self.seen and self.seen.value, leads)
 
 
 async def _failure(
-    session: Session, order: Order, state: LeaseState, seen: list[Entry]
+    session: Session, order: Order, state: LeaseState, seen: Entry | None
 ) -> Exception | None:
     """Put a tenure down; say what kept us from it, if it is worth another try."""
     try:
-        entry = seen[0] if seen else await look(session, "lead", order.name)
+        entry = seen or await look(session, "lead", order.name)
         await put_down(session, state, entry)
     except (BackendUnavailable, LockLost) as error:
         await release(session, state)

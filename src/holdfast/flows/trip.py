@@ -10,8 +10,8 @@ from holdfast.values import Tenure
 LONG_WAIT = 10.0
 """After how long a wait is worth a line in the log, and then again."""
 
-Meanwhile = Callable[[tuple[Tenure, ...]], Awaitable[None]]
-"""Something to do while in line behind these."""
+Meanwhile = Callable[[tuple[Tenure, ...]], Awaitable[bool]]
+"""Something to do while in line behind these; says whether it is done, or is to be tried again."""
 
 
 class Trip:
@@ -38,7 +38,7 @@ class Trip:
         self.answer_by = started_at + call_limit  # until the backend has answered once
         self.unsure = False  # whether an earlier claim may still be granted
         self.handed = False  # whether this claim was in line, or may have been
-        self.meanwhile: Meanwhile | None = None  # to be done once in line
+        self.meanwhile: Meanwhile | None = None  # to be done in line
         self.rested = False  # whether the last try was in vain, at a backend without a queue
         self.tries = 0  # how many such tries there were
         self.say_at = started_at + LONG_WAIT

@@ -43,6 +43,7 @@ ROWS: dict[str, Row] = {
     "`semaphore`": _has("semaphore"),
     "`lock_all`": lambda can: "in one step" if can.all_at_once else "one by one",
     "`lead`, `leader`, `watch_leader`": _has("lead"),
+    "`watch_leader` tells of": lambda can: "every leader" if can.records else "those it sees",
     "`singleton`": _has("lock"),
     "`singleton(per=…)`, `once`, `cell`": lambda can: "yes" if can.records else "no",
     "`limiter`": lambda can: "yes" if can.buckets else "no",

@@ -15,8 +15,9 @@ T = TypeVar("T")
 Kind: TypeAlias = Literal["lock", "rwlock", "semaphore", "lead"]
 """What a name is used as; one name cannot be two kinds at once."""
 
-Space: TypeAlias = Literal["cell", "once", "singleton", "limiter"]
-"""Whose names these are: each of them has names of its own, apart from those of locks."""
+Space: TypeAlias = Literal["cell", "once", "singleton", "limiter", "lead"]
+"""Whose names these are: each of them has names of its own, apart from those of locks. What is kept
+of a ``lead`` beside its name is its journal."""
 
 NameSpace: TypeAlias = Literal["lock", "once", "singleton"]
 """Whose names can be held: locks of every kind share one space, ``once`` and ``singleton`` not."""

@@ -61,8 +61,10 @@ class Election(ClientFace):
     def watch_leader(self, name: str, *, wait: Duration | None = None) -> LeaderWatch:
         """Follow who leads ``name``: an iterator of leaders, ``None`` where nobody leads.
 
-        The first is the leader of now. It looks once a second, and rides over outages; with
-        ``wait`` the iteration ends when nothing has changed for so long.
+        The first is the leader of now, then comes every change, in order. It looks once a second
+        and rides over outages; leaders that came and went meanwhile are told from their journal,
+        where the backend keeps records. With ``wait`` the iteration ends when nothing has changed
+        for so long.
         """
         from holdfast.api.leader_watch import LeaderWatch
 
@@ -114,8 +116,10 @@ class AsyncElection(ClientFace):
     def watch_leader(self, name: str, *, wait: Duration | None = None) -> AsyncLeaderWatch:
         """Follow who leads ``name``: an iterator of leaders, ``None`` where nobody leads.
 
-        The first is the leader of now. It looks once a second, and rides over outages; with
-        ``wait`` the iteration ends when nothing has changed for so long.
+        The first is the leader of now, then comes every change, in order. It looks once a second
+        and rides over outages; leaders that came and went meanwhile are told from their journal,
+        where the backend keeps records. With ``wait`` the iteration ends when nothing has changed
+        for so long.
         """
         from holdfast.api.leader_watch import AsyncLeaderWatch
 

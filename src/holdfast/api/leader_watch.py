@@ -1,6 +1,6 @@
 """Following who leads: ``LeaderWatch`` for threads, ``AsyncLeaderWatch`` for tasks.
 
-An iterator that gives the leader of now at first, and then every change that it sees, in order.
+An iterator that gives the leader of now at first, and then every change, in order.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class LeaderWatchFace:
     def __init__(self, client: object, engine: Engine, name: str, wait: float | None) -> None:
         self._client = client
         self._engine = engine
-        self._watching = Watching(name)
+        self._watching = Watching(name, journal=engine.backend.capabilities.records)
         self._wait = wait
 
     @property

@@ -1,6 +1,7 @@
 """One of many leads, the others stand by: ``Leadership`` for threads, and its async twin for tasks.
 
-A lock of a kind of its own: held for as long as one leads, given back to resign.
+A lock of a kind of its own: held for as long as one leads, given back to resign. Where the backend
+keeps records, who leads is put down before the body starts (``flows.stand``).
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ from typing import TYPE_CHECKING, Self
 
 from holdfast.api.lease import AsyncLease, Lease
 from holdfast.api.lock import AsyncLock, Lock
+from holdfast.flows.acquire import acquire
 from holdfast.flows.order import Order
+from holdfast.flows.stand import stand
 from holdfast.runtimes.engine import Engine
 from holdfast.values import OnLoss
 
@@ -24,7 +27,7 @@ if TYPE_CHECKING:
 class Leadership(Lock):
     """The lead of a name, for threads: ``with`` waits for it, leaving the body resigns."""
 
-    __slots__ = ("_resign_on", "_stays")
+    __slots__ = ("_resign_on", "_stays", "_story")
 
     def __init__(
         self,
@@ -35,6 +38,7 @@ class Leadership(Lock):
         resign_on: Sequence[Signals] = (),
     ) -> None:
         super().__init__(client, engine, order, on_loss)
+        self._story = stand if engine.backend.capabilities.records else acquire
         self._resign_on = resign_on
         self._stays: list[ThreadResignation] = []  # of the main thread: nobody else has any
 
@@ -81,7 +85,7 @@ class Leadership(Lock):
 class AsyncLeadership(AsyncLock):
     """The lead of a name, for tasks: the twin of ``Leadership``."""
 
-    __slots__ = ("_resign_on", "_stays")
+    __slots__ = ("_resign_on", "_stays", "_story")
 
     def __init__(
         self,
@@ -92,6 +96,7 @@ class AsyncLeadership(AsyncLock):
         resign_on: Sequence[Signals] = (),
     ) -> None:
         super().__init__(client, engine, order, on_loss)
+        self._story = stand if engine.backend.capabilities.records else acquire
         self._resign_on = resign_on
         self._stays: dict[object, TaskResignation] = {}  # by task
 

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Self
+from collections.abc import Callable, Coroutine
+from typing import Any, Self, TypeAlias
 
 from holdfast.api.checks import Given, Unset, checked_wait
 from holdfast.api.door import AsyncDoor, Door, DoorFace, PerCall
 from holdfast.api.lease import AsyncLease, Lease
 from holdfast.api.place import caller
 from holdfast.flows.acquire import acquire
+from holdfast.flows.book import LeaseState
 from holdfast.flows.inspect import show
 from holdfast.flows.order import Order
+from holdfast.flows.session import Session
 from holdfast.runtimes.step import run
 from holdfast.values import LockInfo
 
+Story: TypeAlias = Callable[[Session, Order, tuple[str, int]], Coroutine[Any, Any, LeaseState]]
+
 
 class NameFace(DoorFace):
-    """What both twins have: the order of one name."""
+    """What both twins have: the order of one name, and the story that carries it out."""
 
     __slots__ = ()
+
+    _story: Story = staticmethod(acquire)
 
     @property
     def name(self) -> str:
@@ -56,7 +62,7 @@ class NameDoor(NameFace, Door[Lease]):
 
     def _taken(self, order: Order) -> Lease:
         try:
-            state = run(acquire(self._engine.session, order, caller()))
+            state = run(self._story(self._engine.session, order, caller()))
             if state.count > 1 and isinstance(face := state.face and state.face(), Lease):
                 return face
             return Lease(self._client, self._engine, state, self._on_loss)
@@ -75,7 +81,7 @@ class AsyncNameDoor(NameFace, AsyncDoor[AsyncLease]):
         return await show(self._engine.session, self.name)
 
     async def _taken(self, order: Order) -> AsyncLease:
-        state = await acquire(self._engine.session, order, caller())
+        state = await self._story(self._engine.session, order, caller())
         if state.count > 1 and isinstance(face := state.face and state.face(), AsyncLease):
             return face
         return AsyncLease(self._client, self._engine, state, self._on_loss)

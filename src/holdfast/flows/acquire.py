@@ -14,12 +14,11 @@ from holdfast.errors import BackendUnavailable, LockBusy, Misuse
 from holdfast.flows import explain
 from holdfast.flows.begin import begin, leave_withdrawal, never_began, take
 from holdfast.flows.book import Confirmed, LeaseState, Outcome, Ticket
-from holdfast.flows.lose import disown
 from holdfast.flows.order import Order
-from holdfast.flows.release import withdraw
+from holdfast.flows.release import unclaim, withdraw
 from holdfast.flows.rest import rest
 from holdfast.flows.session import Session, ask_again
-from holdfast.flows.trip import LONG_WAIT, Trip
+from holdfast.flows.trip import LONG_WAIT, Meanwhile, Trip
 from holdfast.observe import events
 from holdfast.rules import lease as rule
 from holdfast.rules.messages import (
@@ -41,8 +40,16 @@ CROWD = 20
 """So many look for themselves; more than that share the work, each at another moment."""
 
 
-async def acquire(session: Session, order: Order, place: tuple[str, int]) -> LeaseState:
-    """Hold ``order.name``, or raise ``LockBusy`` or ``BackendUnavailable``."""
+async def acquire(
+    session: Session,
+    order: Order,
+    place: tuple[str, int],
+    meanwhile: Meanwhile | None = None,
+) -> LeaseState:
+    """Hold ``order.name``, or raise ``LockBusy`` or ``BackendUnavailable``.
+
+    ``meanwhile`` is something short to be done in line, until it says that it is done.
+    """
     if session.book.closing:
         session.refuse_if_closed()
     runtime = session.runtime
@@ -57,6 +64,7 @@ async def acquire(session: Session, order: Order, place: tuple[str, int]) -> Lea
     if curious:
         session.hub.tell(events.Claimed(order.name, order.wait))
     trip = Trip(started_at, order.wait, session.call_limit, owner, curious=curious)
+    trip.meanwhile = meanwhile
     state = await _attempt(session, order, trip, place, started_at)
     while state is None:
         now = runtime.now()
@@ -67,6 +75,7 @@ async def acquire(session: Session, order: Order, place: tuple[str, int]) -> Lea
             _displaced(session, order, trip, "the claim ended before its body could start")
             if now >= trip.give_up_at:
                 raise explain.too_late(session, order, unsure=trip.unsure)
+        trip.handed = False
         state = await _attempt(session, order, trip, place, now)
     return state
 
@@ -120,6 +129,7 @@ async def _attempt(
             reply = await session.wire.ask(claim, by)
         except BackendUnavailable as error:
             reply, asked_at = await ask_again(session, claim, trip.answer_by, error, ticket)
+            trip.handed = ticket.doubtful  # for all we know: it may have been in line meanwhile
         trip.answer_by = trip.give_up_at  # the backend has answered once: now only ``wait`` counts
         if type(reply) is Granted:
             deadline = rule.deadline(asked_at, reply.remaining)
@@ -155,11 +165,7 @@ async def _leave_nothing(
         case BackendUnavailable():
             to_be_withdrawn = error.outcome == "unknown"
         case _:  # cancelled or interrupted, at whatever point
-            state = session.book.leases.pop(ticket.claim_id, None)
-            if state is not None:
-                disown(session, state)
-            going = withdraw(session, order.name, ticket.claim_id, order.want.ttl)
-            await session.runtime.finish(going)
+            await unclaim(session, order, ticket.claim_id)
             return
     if to_be_withdrawn:
         leave_withdrawal(session, order, ticket.claim_id)
@@ -173,6 +179,7 @@ def _heard(
         case Granted():
             return Confirmed(reply, asked_at)
         case Waiting():
+            trip.handed = True
             ticket.confirmed_at = asked_at
             ticket.holders = reply.holders
             ticket.retry_at = inf if reply.retry_in is None else asked_at + reply.retry_in
@@ -198,6 +205,8 @@ async def _wait_in_line(session: Session, ticket: Ticket, trip: Trip) -> Outcome
     bell = ticket.bell = runtime.bell()
     say_at = trip.started_at + LONG_WAIT
     while ticket.outcome is None:
+        if trip.meanwhile is not None and await trip.meanwhile(ticket.holders):
+            trip.meanwhile = None
         now = runtime.now()
         if now >= trip.give_up_at:
             return None

@@ -130,6 +130,8 @@ def begin(
         trip.owner,
         place,
     )
+    if trip.handed:
+        state.handed = True
     book.see_token(order.name, granted.token)
     if not want.detached:
         book.leases[state.claim_id] = state

@@ -58,6 +58,7 @@ class LeaseState:
     loss = ""
     complained = False  # whether a caller was told of the loss by an error
     released = False
+    handed = False  # whether it came, or may have come, straight from the one before
     company: Callable[[], Company | None] | None = None  # weakly: those it stands and falls with
 
     # By position: eleven keywords would take as long as all the rest of this.

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from holdfast.errors import BackendUnavailable
 from holdfast.flows.book import LeaseState
 from holdfast.flows.lose import call_listeners, disown, lose
+from holdfast.flows.order import Order
 from holdfast.flows.session import Session, ask_again, ask_until
 from holdfast.observe import events
 from holdfast.rules.lease import PATIENCE
@@ -145,3 +146,11 @@ async def withdraw(session: Session, name: str, claim_id: str, ttl: float) -> Re
         session.leave(request, until)
         raise
     return reply
+
+
+async def unclaim(session: Session, order: Order, claim_id: str) -> None:
+    """Take back what somebody who is cancelled or interrupted has asked for, and perhaps got."""
+    state = session.book.leases.pop(claim_id, None)
+    if state is not None:
+        disown(session, state)
+    await session.runtime.finish(withdraw(session, order.name, claim_id, order.want.ttl))

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from math import inf
+
+from holdfast.values import Tenure
 
 LONG_WAIT = 10.0
 """After how long a wait is worth a line in the log, and then again."""
+
+Meanwhile = Callable[[tuple[Tenure, ...]], Awaitable[bool]]
+"""Something to do while in line behind these; says whether it is done, or is to be tried again."""
 
 
 class Trip:
     """Who calls, and how long it may take on the caller's clock."""
 
     __slots__ = (
-        "answer_by", "curious", "give_up_at", "owner", "rested", "say_at", "started_at", "tries",
-        "unsure",
+        "answer_by", "curious", "give_up_at", "handed", "meanwhile", "owner", "rested",
+        "say_at", "started_at", "tries", "unsure",
     )  # fmt: skip
 
     def __init__(
@@ -31,6 +37,8 @@ class Trip:
         self.give_up_at = inf if wait is None else started_at + wait
         self.answer_by = started_at + call_limit  # until the backend has answered once
         self.unsure = False  # whether an earlier claim may still be granted
+        self.handed = False  # whether this claim was in line, or may have been
+        self.meanwhile: Meanwhile | None = None  # to be done in line
         self.rested = False  # whether the last try was in vain, at a backend without a queue
         self.tries = 0  # how many such tries there were
         self.say_at = started_at + LONG_WAIT

@@ -20,6 +20,7 @@ from holdfast.flows.order import Order
 from holdfast.flows.session import Session
 from holdfast.observe.events import Event
 from holdfast.ports import Bell, Push
+from holdfast.rules import record
 from holdfast.rules.claim import step
 from holdfast.rules.holding import Record
 from holdfast.rules.many import ClaimAll
@@ -33,6 +34,8 @@ from holdfast.rules.messages import (
     Seen,
     Want,
 )
+from holdfast.rules.record import Kept
+from holdfast.rules.record_messages import Get, Swap
 from holdfast.rules.together import step_all
 from holdfast.runtimes.step import run
 from holdfast.values import Holder
@@ -130,6 +133,7 @@ class FakeServer:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self.records: dict[str, Record] = {}
+        self.kept: dict[tuple[str, str], Kept] = {}  # of the other family, by space and name
         self.notices: list[Notice] = []
         self.deliver: Callable[[Notice], None] | None = None
 
@@ -145,10 +149,14 @@ class FakeServer:
             before = {name: self.records.get(name) or Record(name) for name in names}
             after, reply, notices = step_all(before, request, time, mint)
             self.records.update(after)
+        elif isinstance(request, (Get, Swap)):
+            place = (request.space, request.name)
+            self.kept[place], reply = record.step(self.kept.get(place) or Kept(), request, mint)
+            notices = ()
         else:
-            assert isinstance(request, CLAIM_REQUESTS), "only claims are played here"
-            record = self.records.get(request.name) or Record(request.name)
-            self.records[request.name], reply, notices = step(record, request, time, mint)
+            assert isinstance(request, CLAIM_REQUESTS), "no buckets are played here"
+            known = self.records.get(request.name) or Record(request.name)
+            self.records[request.name], reply, notices = step(known, request, time, mint)
         for notice in notices:
             self.notices.append(notice)
             if self.deliver is not None:

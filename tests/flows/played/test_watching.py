@@ -3,11 +3,15 @@
 import pytest
 
 from holdfast.errors import BackendUnavailable, Misuse
+from holdfast.flows.journal import LONGEST, Line, added, written
 from holdfast.flows.lead import LOOK_EVERY, Watching, leader, next_change
+from holdfast.flows.release import release
 from holdfast.rules.messages import Claim, Look, Release, Want
+from holdfast.rules.record_messages import Get, Swap
 from holdfast.runtimes.step import run
-from holdfast.values import Holder
+from holdfast.values import Holder, Tenure
 from tests.flows.played.stage import START, Stage
+from tests.flows.played.test_standing import led, stood
 
 LEAD = Want("lead", 1, 1, 10.0)
 
@@ -29,6 +33,13 @@ class Follower:
     def __init__(self, stage: Stage) -> None:
         self.stage = stage
         self.watching = Watching("x")
+
+    def tokens(self, wait: float = 0.1) -> list[int]:
+        """Give all that is told until nothing comes for so long; 0 where nobody leads."""
+        seen = []
+        while (change := run(next_change(self.stage.session, self.watching, wait))) is not None:
+            seen.append(change.leader.token if change.leader else 0)
+        return seen
 
     def sees(self, wait: float | None = 60.0) -> str | None:
         """Give the next leader's name; "nobody" where nobody leads; ``None`` at the end."""
@@ -175,3 +186,102 @@ def test_a_name_of_another_kind_has_no_leader() -> None:
     stage.rival_takes("x")
     with pytest.raises(Misuse, match="in use as a lock"):
         run(leader(stage.session, "x"))
+
+
+def test_tenures_shorter_than_a_look_are_told() -> None:
+    """Each of many between two looks is told, in order, and that nobody led in between."""
+    stage = Stage()
+    follower = Follower(stage)
+    assert follower.tokens() == [0]
+    tokens = [led(stage) for _ in range(20)]
+    assert follower.tokens() == [told for token in tokens for told in (token, 0)]
+    assert follower.tokens() == []
+
+
+def test_who_starts_in_the_middle_is_told_of_what_comes_after() -> None:
+    """The first is how it is now; what was before is history, what is later is told."""
+    stage = Stage()
+    led(stage)
+    state = stood(stage)
+    follower, late = Follower(stage), Follower(stage)
+    assert follower.tokens() == [state.token]
+    run(release(stage.session, state))
+    assert late.tokens() == [0]
+    second, third = led(stage), led(stage)
+    assert follower.tokens() == [0, second, 0, third, 0]
+    assert late.tokens() == [second, 0, third, 0]
+
+
+def test_tenures_during_an_outage_are_told_after_it() -> None:
+    """What an observer could not see is told when it is back, in order and once."""
+    stage, tokens = Stage(), list[int]()
+    follower = Follower(stage)
+    assert follower.tokens() == [0]
+    stage.wire.default = stage.wire.lost_request
+
+    def others() -> None:
+        """Lead behind its back: they reach the server, and their time stands still."""
+        stage.wire.default = stage.wire.well
+        tokens.extend(led(stage) for _ in range(5))
+        stage.wire.default = stage.wire.lost_request
+
+    def back() -> None:
+        stage.wire.default = stage.wire.well
+
+    stage.clock.at(20, others)
+    stage.clock.at(40, back)
+    assert follower.sees(wait=120) == "me"
+    assert stage.time >= 40
+    assert follower.tokens() == [0, *(told for token in tokens[1:] for told in (token, 0))]
+
+
+def test_a_look_that_fails_half_way_misses_nothing() -> None:
+    """If the journal does not come, what the look has found is not taken for told."""
+    stage = Stage()
+    follower = Follower(stage)
+    assert follower.tokens() == [0]
+    tokens = [led(stage), led(stage)]
+    stage.wire.plan.extend([stage.wire.well, stage.wire.refused, stage.wire.lost_request])
+    assert follower.sees(wait=60) == "me"
+    assert follower.tokens() == [0, tokens[1], 0]
+
+
+def test_a_leader_that_has_not_put_itself_down_is_looked_at_once_more() -> None:
+    """Seen between its grant and its word in the journal, it is told with that word."""
+    stage = Stage()
+    follower = Follower(stage)
+    elect(stage, "ann")
+    assert follower.sees() == "ann"
+    resign(stage, "ann")
+    elect(stage, "bob", ttl=1000)
+    token = stage.server.records["x"].grants[0].token
+    bob = Tenure(Holder("bob", "there", 1), token, 1, stage.clock.time, 0.0)
+    line = added(None, written(Line(bob, vacant=True)), "here")
+    look_at = follower.watching.look_at - START
+    stage.clock.at(look_at + 0.02, lambda: stage.server.answer(Swap("lead", "x", "w", line, 0)))
+    assert follower.sees() == "nobody"
+    assert follower.sees() == "bob"
+    assert stage.time < look_at + 0.1
+    assert follower.sees(wait=3) is None
+
+
+def test_an_observer_away_for_too_long_is_told_of_the_newest() -> None:
+    """The journal is bounded: what has fallen out of it is not told, and the rest is in order."""
+    stage = Stage()
+    follower = Follower(stage)
+    assert follower.tokens() == [0]
+    tokens = [led(stage) for _ in range(LONGEST + 10)]
+    seen = [token for token in follower.tokens() if token]
+    assert seen == tokens[-LONGEST:]
+
+
+def test_a_quiet_election_does_not_read_the_journal() -> None:
+    """It is read when the last token has moved, and once."""
+    stage = Stage()
+    follower = Follower(stage)
+    led(stage)
+    assert follower.tokens() == [0]
+    led(stage)
+    stage.wire.asked.clear()
+    follower.tokens(wait=10)
+    assert len(stage.wire.requests(Get)) == 1

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from holdfast.rules.bucket_messages import Terms
 from holdfast.testing.sim import scenarios
-from holdfast.testing.sim.errands.wishes import Add, DoOnce, Draw, HoldAll, RunPer
+from holdfast.testing.sim.errands.wishes import (
+    Add,
+    DoOnce,
+    Draw,
+    HoldAll,
+    Observe,
+    Preside,
+    RunPer,
+)
 from holdfast.testing.sim.plan import Hold, Plan, Style
 from holdfast.testing.sim.scenarios import against, lock
 
@@ -52,8 +60,19 @@ def gathering(style: Style) -> Plan:
     return against(style, rival, HoldAll(("a", "b"), before=0.05, ttl=0.9))
 
 
+def presiding(style: Style) -> Plan:
+    """Come to lead after another, and put it down."""
+    return against(style, Preside("c", steps=(0.05,)), Preside("c", before=0.02, steps=(0.05,)))
+
+
+def observing(style: Style) -> Plan:
+    """Follow who leads, while another comes and goes."""
+    return against(style, Preside("c", before=0.03, steps=(0.02,)), Observe("c", lasts=2.5))
+
+
 SCENARIOS = (
-    adding, doing_once, being_given, running_per, drawing, gathering_at_once, gathering,
+    adding, doing_once, being_given, running_per, drawing, gathering_at_once, gathering, presiding,
+    observing,
 )  # fmt: skip
 """Each makes a plan for a style."""
 

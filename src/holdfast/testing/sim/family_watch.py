@@ -43,6 +43,8 @@ class FamilyWatch:
                 self.onces.landed(request, before, after)
             case "singleton":
                 self.slots.landed(request)
+            case "lead":
+                pass  # what comes of a journal is what observers are told
             case _:
                 raise ValueError(request.space)
 

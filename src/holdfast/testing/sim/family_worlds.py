@@ -14,7 +14,15 @@ from typing import NamedTuple
 from holdfast.rules.bucket_messages import Terms
 from holdfast.rules.messages import Want
 from holdfast.testing.sim.cast import blows
-from holdfast.testing.sim.errands.wishes import Add, DoOnce, Draw, HoldAll, Observe, RunPer
+from holdfast.testing.sim.errands.wishes import (
+    Add,
+    DoOnce,
+    Draw,
+    HoldAll,
+    Observe,
+    Preside,
+    RunPer,
+)
 from holdfast.testing.sim.plan import Fault, FaultKind, Hold, Host, Job, Member, Plan, Style
 from holdfast.testing.sim.troubles import FAST, LASTS, SLOW, bad_weather, fast, light, some_faults
 from holdfast.testing.sim.weather import Weather
@@ -123,8 +131,9 @@ def elections(dice: Random) -> Plan:
         before = dice.random() ** 2 * 2
         if dice.random() < 0.4:
             return Observe("chair", before, dice.uniform(1, 10))
-        steps = tuple(dice.random() ** 2 * 4 for _ in range(dice.randrange(1, 3)))
-        return Hold("chair", Want("lead", 1, 1, ttl), None, before, steps)
+        longest = dice.choice((0.1, 4.0))  # most come and go between two looks, or few
+        steps = tuple(dice.random() ** 2 * longest for _ in range(dice.randrange(1, 3)))
+        return Preside("chair", before, ttl, dice.choice((None, None, 0.0, 2.0)), steps)
 
     return _plan(dice, trouble, job)
 

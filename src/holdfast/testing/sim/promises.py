@@ -24,7 +24,7 @@ class Promises(NamedTuple):
 def promised_in(plan: Plan) -> Promises:
     """Say what is promised in the world of ``plan``."""
     kinds = {fault.kind for fault in plan.faults}
-    forgets = bool(kinds & {"forget", "rollback"})
+    forgets = not remembers(plan)
     steps_back = any(fault.kind == "wall" and fault.amount < 0 for fault in plan.faults)
     return Promises(
         exclusion=_rates_agree(plan)
@@ -36,6 +36,11 @@ def promised_in(plan: Plan) -> Promises:
         and not (forgets and plan.longest_ttl() > plan.host.quarantine),
         tokens=not (forgets and steps_back),
     )
+
+
+def remembers(plan: Plan) -> bool:
+    """Say whether what was written is there for as long as it should be."""
+    return not any(fault.kind in {"forget", "rollback"} for fault in plan.faults)
 
 
 def _rates_agree(plan: Plan) -> bool:

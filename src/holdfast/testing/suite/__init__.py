@@ -20,6 +20,7 @@ from holdfast.testing.suite.cells import TestCells
 from holdfast.testing.suite.collection import TestCollection
 from holdfast.testing.suite.election import TestElection
 from holdfast.testing.suite.exclusion import TestExclusion
+from holdfast.testing.suite.following import TestFollowing
 from holdfast.testing.suite.forking import TestForking
 from holdfast.testing.suite.functions import TestDecorators, TestWithLock
 from holdfast.testing.suite.inspection import TestInspection
@@ -55,6 +56,7 @@ BEHAVIOURS: tuple[type, ...] = (
     TestDecorators,
     TestElection,
     TestExclusion,
+    TestFollowing,
     TestForking,
     TestInspection,
     TestInterruption,
@@ -86,6 +88,7 @@ __all__ = [
     "TestDecorators",
     "TestElection",
     "TestExclusion",
+    "TestFollowing",
     "TestForking",
     "TestInspection",
     "TestInterruption",

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from holdfast.errors import BackendUnavailable, LockBusy, LockLost, Misuse
 from holdfast.flows import once
 from holdfast.flows.book import LeaseState
+from holdfast.flows.footing import Footing
 from holdfast.flows.order import Order
 from holdfast.rules.messages import Want
-from holdfast.testing.sim.errands.lease import SimLease
 from holdfast.testing.sim.errands.wishes import DoOnce
 from holdfast.testing.sim.stay import Stay
 from holdfast.values import apart
@@ -50,7 +50,7 @@ async def _visit(caller: Caller, wish: DoOnce, plan: once.Plan) -> once.Stored |
 
 async def _work(caller: Caller, wish: DoOnce, plan: once.Plan, state: LeaseState) -> once.Stored:
     client, onces = caller.client, caller.world.watch.family.onces
-    lease = SimLease(client.session, state)
+    lease = Footing(client.session, state)
     found = await once.begin(client.session, plan, lease)
     if found is not None:
         return found

@@ -9,8 +9,9 @@ from holdfast.testing.sim.errands.do_once import do_once
 from holdfast.testing.sim.errands.draw import draw
 from holdfast.testing.sim.errands.hold_all import hold_all
 from holdfast.testing.sim.errands.observe import observe
+from holdfast.testing.sim.errands.preside import preside
 from holdfast.testing.sim.errands.run_per import run_per
-from holdfast.testing.sim.errands.wishes import Add, DoOnce, Draw, HoldAll, RunPer, Wish
+from holdfast.testing.sim.errands.wishes import Add, DoOnce, Draw, HoldAll, Preside, RunPer, Wish
 
 if TYPE_CHECKING:
     from holdfast.testing.sim.caller import Caller
@@ -28,5 +29,7 @@ async def run_errand(caller: Caller, wish: Wish) -> None:
         await draw(caller, wish)
     elif isinstance(wish, HoldAll):
         await hold_all(caller, wish)
+    elif isinstance(wish, Preside):
+        await preside(caller, wish)
     else:
         await observe(caller, wish)

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from holdfast.errors import BackendUnavailable, LockBusy, LockLost, Misuse
 from holdfast.flows import singleton
+from holdfast.flows.footing import Footing
 from holdfast.flows.order import Order
 from holdfast.rules.messages import Want
 from holdfast.rules.record_messages import Entry
-from holdfast.testing.sim.errands.lease import SimLease
 from holdfast.testing.sim.errands.wishes import RunPer
 from holdfast.testing.sim.stay import Stay
 from holdfast.values import apart
@@ -45,7 +45,7 @@ async def _ask(caller: Caller, wish: RunPer) -> None:
     state = await caller.acquire(order)
 
     async def body(stay: Stay) -> None:
-        lease = SimLease(client.session, stay.state)
+        lease = Footing(client.session, stay.state)
         began_at = client.scheduler.time
         opened = await singleton.open_slot(client.session, slots, entry, lease)
         if opened is None:

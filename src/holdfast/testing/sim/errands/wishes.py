@@ -108,6 +108,21 @@ class HoldAll(NamedTuple):
         return sum(self.steps)
 
 
+class Preside(NamedTuple):
+    """Lead for a while, and resign."""
+
+    name: str
+    before: float = 0.0
+    ttl: float = 2.0
+    wait: float | None = None
+    steps: tuple[float, ...] = (0.1,)
+
+    @property
+    def stay(self) -> float:
+        """As long as it leads."""
+        return sum(self.steps)
+
+
 class Observe(NamedTuple):
     """Follow who leads."""
 
@@ -126,4 +141,4 @@ class Observe(NamedTuple):
         return 0.0
 
 
-Wish: TypeAlias = Add | DoOnce | RunPer | Draw | HoldAll | Observe
+Wish: TypeAlias = Add | DoOnce | RunPer | Draw | HoldAll | Preside | Observe

@@ -1,4 +1,4 @@
-"""A lease as a write under it sees it: the clock's word, and the error that the product makes."""
+"""What a write under a lease stands on, for flows that have the lease itself and not its face."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from holdfast.flows.lose import lost_error
 from holdfast.flows.session import Session
 
 
-class SimLease:
-    """What ``flows.swap.Fencing`` asks of a lease."""
+class Footing:
+    """What ``flows.swap.Fencing`` asks of a lease: the clock's word, at the moment of asking."""
 
     __slots__ = ("_session", "_state")
 

@@ -11,8 +11,8 @@ import hiredis
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.backends.redis.keys import packed
-from holdfast.backends.redlock.requests import Post, read
+from holdfast.backends.redlock.replies import read
+from holdfast.backends.redlock.requests import Post
 from holdfast.backends.redlock.scripts import NAMES, script
 from holdfast.rules.messages import (
     Break,
@@ -70,9 +70,9 @@ class Server:
 
     def ask(self, request: VoterRequest, run: bytes = b"run") -> Any:
         """Carry out one request, as a wire does that is connected to the process ``run``."""
-        before, after = self._post.written(request)
+        call, keys, words = self._post.parcel(request, run)
         reader = hiredis.Reader()
-        reader.feed(before + packed(run) + after)
+        reader.feed(call.one(keys, words))
         raw = self._server.ask(*reader.gets())
         return read(request, _encoded(raw), "the server")
 

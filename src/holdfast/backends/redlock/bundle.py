@@ -17,11 +17,10 @@ from hiredis import PushNotification
 from holdfast import clock
 from holdfast.backends.redis import faults
 from holdfast.backends.redis.inboxes import complain
-from holdfast.backends.redis.keys import packed
 from holdfast.backends.redis.link import SHORTEST, Link, open_link
 from holdfast.backends.redlock.council import Council
 from holdfast.backends.redlock.node import QUESTIONS, Node, Self
-from holdfast.backends.redlock.requests import read
+from holdfast.backends.redlock.replies import read
 from holdfast.errors import BackendUnavailable
 from holdfast.rules.messages import Release, Withdraw
 from holdfast.rules.play import Exchange
@@ -39,7 +38,7 @@ class Strand:
     def __init__(self, node: Node, link: Link, run: bytes) -> None:
         self.node = node
         self.link = link
-        self.run = packed(run)
+        self.run = run
         self.owed: deque[tuple[Exchange | None, int, VoterRequest]] = deque()
         self.since = 0.0  # when the oldest of those was asked
 
@@ -187,8 +186,8 @@ class Bundle:
     ) -> None:
         parts: list[bytes] = []
         for _, _, request in words:
-            before, after = self._council.post.written(request)
-            parts += (before, strand.run, after)
+            call, keys, own = self._council.post.parcel(request, strand.run)
+            parts.append(call.one(keys, own))
         now = clock.now()
         if not strand.owed:
             strand.since = now
@@ -262,9 +261,17 @@ class Bundle:
 
 
 def answered(node: Node, request: VoterRequest, raw: Any) -> Answer:
-    """Read what a server answered."""
+    """Read what a server answered. What nobody understands is no vote, and no matter of others."""
     if not isinstance(raw, Exception):
-        return read(request, raw, node.name)
+        try:
+            return read(request, raw, node.name)
+        except (LookupError, TypeError, ValueError) as error:
+            return BackendUnavailable(
+                f"{node.name}: its answer makes no sense ({error!r}): has somebody else written to"
+                " the keys of holdfast?",
+                backend="redlock",
+                outcome="unknown",
+            )
     text = str(raw)
     return unscripted(node) if text.startswith("NOSCRIPT") else faults.refused(node.name, text)
 

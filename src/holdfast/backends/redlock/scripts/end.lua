@@ -16,7 +16,7 @@ while short and first <= last do
     if short then
         local ended = (call('GET', KEYS[first + 1]) or '') .. ';' .. id .. ' ' .. how
         if #ended > 64 * (#id + 3) then
-            ended = string.sub(ended, string.find(ended, ';', 2, true))
+            ended = string.sub(ended, (string.find(ended, ';', 2, true)))
         end
         call('SET', KEYS[first + 1], ended, 'PX', 60000)
         slip[ID], slip[INBOX], slip[ABOUT] = '', '', ''

@@ -21,7 +21,7 @@ local function bury(id, how)
     local ended = (call('GET', graves) or '') .. ';' .. id .. ' ' .. how
     local _, count = string.gsub(ended, ';', ';')
     if count > 64 then
-        ended = string.sub(ended, string.find(ended, ';', 2, true))
+        ended = string.sub(ended, (string.find(ended, ';', 2, true)))
     end
     call('SET', graves, ended, 'PX', 60000)
 end

@@ -136,6 +136,21 @@ async def test_a_lease_is_lost_before_its_majority_is(mode: Mode) -> None:
                 server.start()
 
 
+async def test_a_release_that_finds_no_script(mode: Mode) -> None:
+    """A server whose scripts were flushed is told again when it has them: no vote outlives it."""
+    with quorum(3) as servers:
+        async with world_at(servers.url(), mode) as world:
+            alice = world.party()
+            lease = await alice.acquire("x", ttl=60)
+            servers.all[0].ask("SCRIPT", "FLUSH")
+            await alice.release(lease)
+
+            async def all_free() -> bool:
+                return all(vote.endswith("free") for vote in (await alice.show("x")).votes)
+
+            await eventually_async(all_free, 15.0, "the vote taken back there too")
+
+
 async def test_a_lease_outlives_all_its_servers(mode: Mode) -> None:
     """One after the other restarts empty: each is asked for its vote anew."""
     with quorum(3) as servers:

@@ -112,11 +112,10 @@ class AioWire:
     async def _look(self, branch: Branch) -> None:
         await branch.open(clock.now() + PROBE_LIMIT)
         branch.node.end_probe()
-        self._make_up(branch)
 
     def _make_up(self, branch: Branch) -> None:
-        if not branch.node.fault:
-            self._tell((branch.node.number, one) for one in branch.node.take_untold())
+        """Tell a server that is back what it was not told."""
+        self._tell((branch.node.number, one) for one in branch.node.take_untold())
 
     def _do(self, work: Coroutine[Any, Any, None]) -> None:
         """Do something on the side, and keep it from being collected meanwhile."""

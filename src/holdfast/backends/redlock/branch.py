@@ -64,6 +64,7 @@ class Branch:
             self.node.failed(error.message.removeprefix(f"{self.node.name}: "))
         else:
             self.node.answered()
+            self.make_up(self)
 
     def ask(self, line: Line, question: Question, *, alone: bool = False) -> None:
         """Send a question, with others like it where that can be."""
@@ -139,6 +140,7 @@ class Question:
             branch.make_up(branch)
         if isinstance(raw, Exception):
             if str(raw).startswith("NOSCRIPT"):
+                node.remember(self._request)
                 self._hang_up()
         elif raw[0] == b"unsettled":
             branch.council.hear((Unsettled(),))

@@ -235,7 +235,9 @@ class Bundle:
                 self.pushes.append(raw)
                 continue
             exchange, at, request = strand.owed.popleft()
-            forgot = forgot or (isinstance(raw, Exception) and str(raw).startswith("NOSCRIPT"))
+            if isinstance(raw, Exception) and str(raw).startswith("NOSCRIPT"):
+                forgot = True
+                strand.node.remember(request)
             answer = answered(strand.node, request, raw)
             if exchange is not None:
                 exchange.put(at, strand.node.number, answer)

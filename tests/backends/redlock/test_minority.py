@@ -17,10 +17,10 @@ async def _lives(servers: Servers, mode: Mode, hurt: object, heal: object) -> No
     """Take, keep and pass on a lock while a minority is hurt, and after it was healed."""
     async with world_at(servers.url(), mode) as world:
         alice, bob = world.party(), world.party()
-        first = await alice.acquire("x", ttl=1)
+        first = await alice.acquire("x", ttl=2)
         hurt()  # type: ignore[operator]
-        waiting = bob.begin_acquire("x", ttl=1)
-        await world.pass_time(1.2)  # longer than its ttl: it is renewed
+        waiting = bob.begin_acquire("x", ttl=2)
+        await world.pass_time(2.2)  # longer than its ttl: it is renewed
         assert first.held
         await alice.release(first)
         second = await waiting
@@ -72,6 +72,15 @@ async def test_cut_off(mode: Mode) -> None:
     """A network that parts and comes together again."""
     with quorum(3, proxied=True) as servers:
         await _lives(servers, mode, servers.proxies[0].silence, servers.proxies[0].mend)
+
+
+async def test_a_server_that_is_silent_from_the_start(mode: Mode) -> None:
+    """It keeps nobody from the others: each of them has its share of the time there is."""
+    with quorum(3, proxied=True) as servers:
+        servers.proxies[0].silence()
+        async with world_at(servers.url(node_limit="2s"), mode) as world:
+            alice = world.party(call_limit=3.0)
+            await alice.release(await alice.acquire("x", wait=0))
 
 
 async def test_a_stopped_server_is_not_waited_for(mode: Mode) -> None:

@@ -105,7 +105,8 @@ class AioWire:
         for branch in missing:
             if branch not in worth and branch.node.begin_probe():
                 self._do(self._look(branch))
-        limit = min(deadline, clock.now() + max(3 * council.node_limit, 0.3))
+        now = clock.now()  # half of the time is left for those that do answer
+        limit = now + min((deadline - now) / 2, max(3 * council.node_limit, 0.3))
         if worth:
             await asyncio.gather(*(branch.open(limit) for branch in worth))
 

@@ -70,14 +70,19 @@ class Bundle:
     # Connections
 
     def connect(self, deadline: float, greet: bytes = b"") -> None:
-        """Connect to every server that is worth asking; ``greet`` is said first on each."""
+        """Connect to every server that is worth asking; ``greet`` is said first on each.
+
+        One after the other, so each has its share of the time: a silent one leaves the others
+        theirs. Those that failed least come first.
+        """
         council = self._council
-        for node in council.asked():
-            if node.number in self._strands:
-                continue
-            limit = max(3 * council.node_limit, 0.3)
+        missing = [node for node in council.asked() if node.number not in self._strands]
+        missing.sort(key=lambda node: node.failures)
+        for at, node in enumerate(missing):
+            now = clock.now()
+            share = (deadline - now) / (len(missing) - at)
             try:
-                self._open(node, min(deadline, clock.now() + limit), greet)
+                self._open(node, now + min(share, max(3 * council.node_limit, 0.3)), greet)
             except BackendUnavailable as error:
                 node.failed(_without_name(error, node))
 

@@ -1,6 +1,6 @@
 """Bugs in the quorum: how votes are counted, who may vote, what is left of a try that failed."""
 
-from tests.mutants.catchers import QUORUM, SIMULATOR, VOTER
+from tests.mutants.catchers import MINORITY, QUORUM, QUORUM_BUNDLES, SIMULATOR, VOTER
 from tests.mutants.mutant import Mutant
 
 MUTANTS = (
@@ -99,5 +99,29 @@ MUTANTS = (
         "    if take_up(first) then",
         "    if take_up(1) then",
         VOTER,
+    ),
+    Mutant(
+        "end_without_script_is_forgotten",
+        "a release that a server refuses for want of its scripts leaves the vote there for a ttl",
+        "backends/redlock/bundle.py",
+        "                strand.node.remember(request)\n            answer",
+        "            answer",
+        MINORITY,
+    ),
+    Mutant(
+        "silent_server_takes_all_the_time",
+        "one that is silent while connecting leaves no time for those that would answer",
+        "backends/redlock/bundle.py",
+        "share = (deadline - now) / (len(missing) - at)",
+        "share = deadline - now",
+        MINORITY,
+    ),
+    Mutant(
+        "votes_refused_together_are_refused_for_good",
+        "one name with a foreign key costs whoever travelled with it the vote of that server",
+        "backends/redis/line.py",
+        "repeat(ALONE), strict=parted):",
+        "repeat(reply), strict=parted):",
+        QUORUM_BUNDLES,
     ),
 )

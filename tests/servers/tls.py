@@ -35,8 +35,15 @@ def encrypted(count: int, folder: Path) -> Iterator[Encrypted]:
     files = ["-keyout", str(key), "-out", str(certificate)]
     openssl = [str(shutil.which("openssl")), *words.split(), names, *files]
     subprocess.run(openssl, check=True, capture_output=True)
-    tls = {"tls_auth_clients": "no", "tls_cert_file": str(certificate), "tls_key_file": str(key)}
-    servers = [RedisServer(binary=binary, password="", **tls) for _ in range(count)]
+    servers = [
+        RedisServer(
+            binary=binary,
+            tls_auth_clients="no",
+            tls_cert_file=str(certificate),
+            tls_key_file=str(key),
+        )
+        for _ in range(count)
+    ]
     with ExitStack() as stack:
         for server in servers:
             stack.callback(server.close)

@@ -1,6 +1,7 @@
 """What a server keeps of its votes over a restart, and what a server may throw away."""
 
 import logging
+from typing import Any
 
 import pytest
 
@@ -78,7 +79,7 @@ async def test_servers_that_evict_are_named(
 ) -> None:
     """A vote can be thrown away there; said once, and whether the others are unlike them."""
     monkeypatch.setattr(council, "_said", set())
-    policy = {"maxmemory": "100mb", "maxmemory_policy": "allkeys-lru"}
+    policy: dict[str, Any] = {"maxmemory": "100mb", "maxmemory_policy": "allkeys-lru"}
     servers = [RedisServer(**(policy if at < evicting else {})) for at in range(3)]
     start_all(servers)
     try:

@@ -174,7 +174,8 @@ def test_the_scripts_do_what_the_rule_says(history: list[tuple[VoterRequest, ...
     """Whatever a voter is asked, alone or with others, the server answers what the rule answers."""
     server, rule = Server(), Rule()
     end = [(Look(name),) for name in NAMES]
-    for number, requests in enumerate([(Stand(),), (Admit(3),), *history, *end, (Stand(),)]):
+    asked: list[tuple[VoterRequest, ...]] = [(Stand(),), (Admit(3),), *history, *end, (Stand(),)]
+    for number, requests in enumerate(asked):
         replies = [rule.ask(request, float(number)) for request in requests]
         assert timeless(tuple(server.ask_all(requests))) == timeless(tuple(replies)), requests
 

@@ -11,7 +11,7 @@ import time
 from collections.abc import Sequence
 from statistics import median
 
-from benchmarks.redis.layers import _server_time
+from benchmarks.redis.layers import server_time
 from benchmarks.redlock.run import NODES, url
 from holdfast import AsyncClient
 from tests.servers.redis import RedisServer, start_all
@@ -30,11 +30,11 @@ async def _spent(
     client: AsyncClient, servers: Sequence[RedisServer], tasks: int
 ) -> tuple[float, float]:
     """Let so many tasks work for a moment; give the microseconds per cycle of both sides."""
-    ours_before, theirs_before = time.process_time(), sum(map(_server_time, servers))
+    ours_before, theirs_before = time.process_time(), sum(map(server_time, servers))
     until = time.perf_counter() + 0.3 + tasks / 2000
     cycles = sum(await asyncio.gather(*(_cycles(client, f"{n}", until) for n in range(tasks))))
     ours = time.process_time() - ours_before
-    theirs = sum(map(_server_time, servers)) - theirs_before
+    theirs = sum(map(server_time, servers)) - theirs_before
     return ours / cycles * 1e6, theirs / cycles * 1e6
 
 

@@ -39,6 +39,13 @@ RECORDS = by_pytest("records", "tests/rules/test_record.py")
 BUCKETS = by_pytest("buckets", "tests/rules/test_bucket.py")
 QUORUM = by_pytest("quorum rules", "tests/rules/test_quorum.py")
 VOTER = by_pytest("voter in Lua", "tests/backends/redlock/test_voter_scripts.py")
+MINORITY = by_pytest(
+    "hurt minority",
+    "tests/backends/redlock/test_minority.py",
+    "-k",
+    "no_script or from_the_start",
+)
+QUORUM_BUNDLES = by_pytest("bundles of votes", "tests/backends/redlock/test_bundles.py")
 FLOWS = by_pytest("flows", "tests/flows")
 RUNTIMES = by_pytest("runtimes", "tests/runtimes")
 LUA = by_pytest("Lua differential", "tests/backends/redis/test_differential.py")

@@ -1,6 +1,6 @@
 """Bugs in the quorum: how votes are counted, who may vote, what is left of a try that failed."""
 
-from tests.mutants.catchers import QUORUM, SIMULATOR, VOTER
+from tests.mutants.catchers import MINORITY, QUORUM, QUORUM_BUNDLES, SIMULATOR, VOTER
 from tests.mutants.mutant import Mutant
 
 MUTANTS = (
@@ -72,16 +72,56 @@ MUTANTS = (
         "lua_late_claim_lives",
         "a claim that arrives behind its own withdrawal comes to life",
         "backends/redlock/scripts/end.lua",
-        "    bury(id, 'w')\nend",
-        "end",
+        "        bury(id, 'w')\n    end",
+        "    end",
         VOTER,
     ),
     Mutant(
         "lua_floor_ignored",
         "a server that was let in counts on from what it knew itself",
         "backends/redlock/scripts/claim.lua",
-        "local token = math.max(slip[LAST] < 0 and highest or slip[LAST], floor, seen) + 1",
-        "local token = math.max(slip[LAST], seen, 0) + 1",
+        "math.max(before, floor, tonumber(ARGV[word + 1])) + 1",
+        "math.max(stored and before or 0, tonumber(ARGV[word + 1])) + 1",
         VOTER,
+    ),
+    Mutant(
+        "lua_graves_wiped",
+        "a server that buries one id too many forgets all of them, this one too",
+        "backends/redlock/scripts/moves.lua",
+        "(string.find(ended, ';', 2, true)))",
+        "string.find(ended, ';', 2, true))",
+        VOTER,
+    ),
+    Mutant(
+        "lua_next_name_has_the_last_one_s_slip",
+        "of claims that travel together the second is judged by the slip of the first",
+        "backends/redlock/scripts/claim.lua",
+        "    if take_up(first) then",
+        "    if take_up(1) then",
+        VOTER,
+    ),
+    Mutant(
+        "end_without_script_is_forgotten",
+        "a release that a server refuses for want of its scripts leaves the vote there for a ttl",
+        "backends/redlock/bundle.py",
+        "                strand.node.remember(request)\n            answer",
+        "            answer",
+        MINORITY,
+    ),
+    Mutant(
+        "silent_server_takes_all_the_time",
+        "one that is silent while connecting leaves no time for those that would answer",
+        "backends/redlock/bundle.py",
+        "share = (deadline - now) / (len(missing) - at)",
+        "share = deadline - now",
+        MINORITY,
+    ),
+    Mutant(
+        "votes_refused_together_are_refused_for_good",
+        "one name with a foreign key costs whoever travelled with it the vote of that server",
+        "backends/redis/line.py",
+        "repeat(ALONE), strict=parted):",
+        "repeat(reply), strict=parted):",
+        QUORUM_BUNDLES,
     ),
 )

@@ -61,14 +61,17 @@ class Exchange:
     def __init__(self, asks: Sequence[Ask]) -> None:
         self.asks = asks
         self.answers: list[dict[int, Answer]] = [{} for _ in asks]
+        self._open = [bool(ask.requests) for ask in asks]
+        self._left = sum(self._open)
 
     def put(self, at: int, number: int, answer: Answer) -> None:
         """Note an answer to one of the questions."""
-        self.answers[at][number] = answer
+        found = self.answers[at]
+        found[number] = answer
+        if self._open[at] and self.asks[at].is_over(found):
+            self._open[at] = False
+            self._left -= 1
 
     def enough(self) -> bool:
         """Whether nobody needs to hear more."""
-        return all(
-            len(found) == len(ask.requests) or ask.enough(found)
-            for ask, found in zip(self.asks, self.answers, strict=True)
-        )
+        return not self._left

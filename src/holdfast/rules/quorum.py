@@ -42,10 +42,19 @@ from holdfast.rules.quorum_messages import Answer, Undo, Unsettled, VoterRequest
 
 
 class Ask(NamedTuple):
-    """Ask these voters, and come back when ``enough`` is known, all have answered or time is up."""
+    """Ask these voters, and come back when ``enough`` is known, all have answered or time is up.
+
+    What is enough stays enough, whatever comes after it; fewer than ``least`` answers never are.
+    """
 
     requests: Mapping[int, VoterRequest]
     enough: Callable[[Votes], bool]
+    least: int = 0
+
+    def is_over(self, found: Votes) -> bool:
+        """Whether nobody needs to hear more than these answers."""
+        count = len(found)
+        return count == len(self.requests) or (count >= self.least and self.enough(found))
 
 
 class Tell(NamedTuple):
@@ -79,17 +88,18 @@ def story(request: Request, terms: Terms, known: Mapping[str, Claim]) -> Story:
 
 def claim(request: Claim, terms: Terms) -> Story:
     """Hold the name by the votes of a majority, or take every vote back and say who has it."""
+    need, spare = terms.need, terms.spare
 
     def decided(votes: Votes) -> bool:
-        yes = _yes(votes)
-        return len(yes) >= terms.need or len(votes) - len(yes) > terms.spare
+        yes = sum(isinstance(vote, Granted) for vote in votes.values())
+        return yes >= need or len(votes) - yes > spare
 
-    votes = yield Ask(terms.everyone(request), decided)
+    votes = yield Ask(terms.everyone(request), decided, spare + 1)
     yes = _yes(votes)
-    if len(yes) >= terms.need:
+    if len(yes) >= need:
         token = ballot.token(yes, terms)
         below = {node for node, vote in yes.items() if vote.token < token}
-        if len(yes) - len(below) >= terms.need:
+        if len(yes) - len(below) >= need:
             below = set()  # enough stand at it: who is below is brought up by the first renewal
         if below:
             # Before anybody hears of the token a majority has to stand at it, or a later majority
@@ -101,7 +111,7 @@ def claim(request: Claim, terms: Terms) -> Story:
             )
             yes = {node: vote for node, vote in yes.items() if node not in below}
             yes |= _yes({node: _first(answer) for node, answer in raised.items()})
-        if len(yes) >= terms.need:
+        if len(yes) >= need:
             remaining = ballot.validity(yes, terms, request.want.ttl)
             since = min(vote.granted_at for vote in yes.values())
             return Granted(request.claim_id, token, remaining, since)
@@ -153,7 +163,7 @@ def renew(request: Renew, terms: Terms, known: Mapping[str, Claim]) -> Story:
             for at in range(len(request.items))
         )
 
-    votes = yield Ask(terms.everyone(request), decided)
+    votes = yield Ask(terms.everyone(request), decided, terms.spare + 1)
     answers: list[Granted | Ended] = []
     for at, item in enumerate(request.items):
         parts = {node: _part(vote, at) for node, vote in votes.items()}
@@ -187,7 +197,7 @@ def end(request: Release | Withdraw, terms: Terms) -> Story:
     def decided(votes: Votes) -> bool:
         return _count(votes, Ended) >= terms.need
 
-    votes = yield Ask(terms.everyone(request), decided)
+    votes = yield Ask(terms.everyone(request), decided, terms.need)
     ended = [vote for vote in votes.values() if isinstance(vote, Ended)]
     if len(ended) < terms.need:
         raise ballot.unavailable(votes, terms, "unknown")

@@ -1,8 +1,6 @@
 """Being let in: passwords, ACL users, databases, sockets, TLS, RESP2, other people's clients."""
 
-import shutil
 import socket
-import subprocess
 import threading
 from pathlib import Path
 
@@ -12,12 +10,11 @@ import redis.asyncio
 from redis.sentinel import Sentinel
 
 from holdfast import AsyncClient, BackendUnavailable, Client, Misuse
-from tests.servers.binaries import ServerMissing, find
 from tests.servers.cluster import RedisCluster
-from tests.servers.ports import Port
 from tests.servers.redis import RedisServer
 from tests.servers.sentinel import RedisSentinels
 from tests.servers.shared import SharedServer
+from tests.servers.tls import encrypted
 
 
 def _works(url: object) -> None:
@@ -162,24 +159,9 @@ def test_groups_of_redis_py() -> None:
 
 def test_tls(tmp_path: Path) -> None:
     """rediss:// encrypts and verifies, and an unknown certificate is refused."""
-    try:
-        binary = find("debian")
-    except ServerMissing as missing:
-        pytest.skip(f"only Debian's server speaks TLS: {missing}")
-    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
-    words = "req -x509 -newkey rsa:2048 -nodes -days 1 -subj /CN=localhost -addext"
-    names = "subjectAltName=DNS:localhost,IP:127.0.0.1"
-    files = ["-keyout", str(key), "-out", str(certificate)]
-    openssl = [str(shutil.which("openssl")), *words.split(), names, *files]
-    subprocess.run(openssl, check=True, capture_output=True)
-    with RedisServer(
-        binary=binary, tls_auth_clients="no", tls_cert_file=str(certificate), tls_key_file=str(key)
-    ) as server:
-        port = Port()
-        server.ask("CONFIG", "SET", "tls-port", port.number)
-        url = f"rediss://127.0.0.1:{port.number}/0?quarantine=0"
-        _works(f"{url}&ssl_ca_certs={certificate}")
+    with encrypted(1, tmp_path) as found:
+        url = f"rediss://127.0.0.1:{found.ports[0]}/0?quarantine=0"
+        _works(f"{url}&ssl_ca_certs={found.certificate}")
         _works(f"{url}&ssl_cert_reqs=none")
         with Client(url) as client, pytest.raises(BackendUnavailable, match="certificate"):
             client.lock("x", wait=0).acquire()
-        port.release()

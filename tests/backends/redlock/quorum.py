@@ -6,6 +6,10 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
+import hiredis
+
+from holdfast.backends.redlock.requests import Post
+from holdfast.rules.quorum_messages import VoterRequest
 from tests.servers.proxy import Proxy
 from tests.servers.redis import Option, RedisServer, query, start_all
 
@@ -35,6 +39,16 @@ class Servers:
             if server.running:
                 found += server.ask("KEYS", f"{prefix}:quorum:{{*")
         return found
+
+
+def foreign(server: RedisServer, request: VoterRequest) -> None:
+    """Ask one server alone for something, as if somebody else had got no further."""
+    run = server.info("server")["run_id"].encode()
+    call, keys, words = Post("holdfast").parcel(request, run)
+    reader = hiredis.Reader()
+    reader.feed(call.one(keys, words))
+    answer = server.ask(*reader.gets())
+    assert answer[0] in ("granted", "ended"), answer
 
 
 @contextmanager

@@ -17,10 +17,10 @@ async def _lives(servers: Servers, mode: Mode, hurt: object, heal: object) -> No
     """Take, keep and pass on a lock while a minority is hurt, and after it was healed."""
     async with world_at(servers.url(), mode) as world:
         alice, bob = world.party(), world.party()
-        first = await alice.acquire("x", ttl=1)
+        first = await alice.acquire("x", ttl=2)
         hurt()  # type: ignore[operator]
-        waiting = bob.begin_acquire("x", ttl=1)
-        await world.pass_time(1.2)  # longer than its ttl: it is renewed
+        waiting = bob.begin_acquire("x", ttl=2)
+        await world.pass_time(2.2)  # longer than its ttl: it is renewed
         assert first.held
         await alice.release(first)
         second = await waiting
@@ -72,6 +72,15 @@ async def test_cut_off(mode: Mode) -> None:
     """A network that parts and comes together again."""
     with quorum(3, proxied=True) as servers:
         await _lives(servers, mode, servers.proxies[0].silence, servers.proxies[0].mend)
+
+
+async def test_a_server_that_is_silent_from_the_start(mode: Mode) -> None:
+    """It keeps nobody from the others: each of them has its share of the time there is."""
+    with quorum(3, proxied=True) as servers:
+        servers.proxies[0].silence()
+        async with world_at(servers.url(node_limit="2s"), mode) as world:
+            alice = world.party(call_limit=3.0)
+            await alice.release(await alice.acquire("x", wait=0))
 
 
 async def test_a_stopped_server_is_not_waited_for(mode: Mode) -> None:
@@ -134,6 +143,21 @@ async def test_a_lease_is_lost_before_its_majority_is(mode: Mode) -> None:
             assert seen, "the vote of the last server outlives the belief"
             for server in servers.all[:2]:
                 server.start()
+
+
+async def test_a_release_that_finds_no_script(mode: Mode) -> None:
+    """A server whose scripts were flushed is told again when it has them: no vote outlives it."""
+    with quorum(3) as servers:
+        async with world_at(servers.url(), mode) as world:
+            alice = world.party()
+            lease = await alice.acquire("x", ttl=60)
+            servers.all[0].ask("SCRIPT", "FLUSH")
+            await alice.release(lease)
+
+            async def all_free() -> bool:
+                return all(vote.endswith("free") for vote in (await alice.show("x")).votes)
+
+            await eventually_async(all_free, 15.0, "the vote taken back there too")
 
 
 async def test_a_lease_outlives_all_its_servers(mode: Mode) -> None:

@@ -23,15 +23,21 @@ class Call:
     """A script that is called for requests of one kind.
 
     ``birth`` is the key of the birth mark, if letters name one; ``common`` are the words that all
-    share; ``each`` is the number of words that a request adds to them.
+    share; ``each`` is the number of words that a request adds to them, ``keys_each`` of keys.
     """
 
-    __slots__ = ("_common", "_each", "_heads", "_one", "_shared", "script")
+    __slots__ = ("_common", "_each", "_heads", "_keys_each", "_one", "_shared", "script")
 
     def __init__(
-        self, script: Script, birth: tuple[bytes, ...], common: tuple[bytes, ...], each: int
+        self,
+        script: Script,
+        birth: tuple[bytes, ...],
+        common: tuple[bytes, ...],
+        each: int,
+        keys_each: int = KEYS_EACH,
     ) -> None:
         self.script = script
+        self._keys_each = keys_each
         self._common = b"".join(map(packed, (*birth, *common)))
         self._shared = (len(birth), len(common))
         self._each = each
@@ -49,7 +55,7 @@ class Call:
 
     def _head(self, count: int) -> bytes:
         birth, common = self._shared
-        keys = KEYS_EACH * count + birth
+        keys = self._keys_each * count + birth
         words = (b"EVALSHA", self.script.sha, b"%d" % keys)
         length = len(words) + keys + common + self._each * count
         head = self._heads[count] = b"*%d\r\n%b" % (length, b"".join(map(packed, words)))

@@ -12,7 +12,7 @@ from typing import NamedTuple
 SLOTS = 16_384
 REMEMBERED = 10_000
 
-_SUFFIXES = ("", ":ended", ":queue", ":patience", ":waiters")
+SUFFIXES = ("", ":ended", ":queue", ":patience", ":waiters")
 
 
 class Keys(NamedTuple):
@@ -26,8 +26,9 @@ class Keys(NamedTuple):
 class KeyRing:
     """The keys of one prefix; those used lately are remembered."""
 
-    def __init__(self, prefix: str) -> None:
+    def __init__(self, prefix: str, suffixes: tuple[str, ...] = SUFFIXES) -> None:
         self._prefix = escaped(prefix)
+        self._suffixes = suffixes
         self._known: dict[str, Keys] = {}
         self.birth = f"{self._prefix}:birth".encode()
 
@@ -38,7 +39,7 @@ class KeyRing:
             return known
         tag = escaped(name)
         record = f"{self._prefix}:{{{tag}}}"
-        words = tuple((record + suffix).encode() for suffix in _SUFFIXES)
+        words = tuple((record + suffix).encode() for suffix in self._suffixes)
         keys = Keys(words, slot_of(tag), b"".join(map(packed, words)))
         if len(self._known) >= REMEMBERED:
             self._known.clear()

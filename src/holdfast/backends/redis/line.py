@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable
 from itertools import repeat
 from math import inf
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from hiredis import HiredisError, PushNotification, Reader
 
@@ -29,7 +29,21 @@ SILENCE = 1.0
 ALONE = object()
 """The reply to each of several that the server refused together: ask for yourself."""
 
-Waiter: TypeAlias = tuple[asyncio.Future[Any], float]
+
+class Waiter(Protocol):
+    """Who waits for a reply: a future, or whatever can be told like one."""
+
+    def done(self) -> bool:
+        """Whether it waits no more."""
+
+    def set_result(self, reply: Any, /) -> None:
+        """Take the reply; it is called when it comes, and must not raise."""
+
+    def set_exception(self, error: Any, /) -> None:
+        """Take the reason why there is none."""
+
+
+Waiting: TypeAlias = tuple[Waiter, float]
 """Who waits for a reply, and until when."""
 
 
@@ -55,9 +69,9 @@ class Line(asyncio.BufferedProtocol):
         self._transport: asyncio.Transport | None = None
         self._buffer = memoryview(bytearray(BUFFER))
         self._reader = Reader(notEnoughData=NOTHING_YET)
-        self._waiting: deque[list[Waiter]] = deque()  # who shares each reply that is owed
+        self._waiting: deque[list[Waiting]] = deque()  # who shares each reply that is owed
         self._outgoing: list[bytes | Bundle] = []
-        self._open: dict[str, tuple[Bundle, list[Waiter]]] = {}  # not full yet, by script
+        self._open: dict[str, tuple[Bundle, list[Waiting]]] = {}  # not full yet, by script
         self._look_at = inf
         self._timer: asyncio.TimerHandle | None = None
         self._told: dict[bytes, float] = {}
@@ -65,46 +79,55 @@ class Line(asyncio.BufferedProtocol):
         self.broken = ""
 
     def ask(self, data: bytes, deadline: float) -> asyncio.Future[Any]:
-        """Send one command, together with what others send in this turn; await its reply.
+        """Send one command, together with what others send in this turn; await its reply."""
+        future = self.loop.create_future()
+        self.send(data, future, deadline)
+        return future
+
+    def ask_along(self, parcel: Parcel, deadline: float) -> asyncio.Future[Any]:
+        """Like ``ask``, in one command with what others ask of the same kind in this turn."""
+        future = self.loop.create_future()
+        self.send_along(parcel, future, deadline)
+        return future
+
+    def send(self, data: bytes, waiter: Waiter, deadline: float) -> None:
+        """Send one command; the waiter is told.
 
         The first of a turn leaves at once if nobody waits for anything, the others follow it.
         """
-        future = self.loop.create_future()
         if self.broken:
-            future.set_exception(faults.broken(self._shown, self.broken))
-            return future
+            waiter.set_exception(faults.broken(self._shown, self.broken))
+            return
         if not self._waiting and self._transport is not None:
             self._transport.write(data)  # nobody is under way: a caller alone waits for no turn
         else:
             if not self._outgoing:
                 self.loop.call_soon(self._flush)
             self._outgoing.append(data)
-        self._waiting.append([(future, deadline)])
+        self._waiting.append([(waiter, deadline)])
         if deadline < self._look_at:
             self._watch(deadline)
-        return future
 
-    def ask_along(self, parcel: Parcel, deadline: float) -> asyncio.Future[Any]:
-        """Like ``ask``, in one command with what others ask of the same kind in this turn.
+    def send_along(self, parcel: Parcel, waiter: Waiter, deadline: float) -> None:
+        """Send a request in one command with others of the same kind; the waiter is told.
 
         The reply is ``ALONE`` if the server refused the command as a whole: whose fault it was is
         not known, and some of it may have been done.
         """
         call, keys, words = parcel
         if self.broken or not self._waiting:
-            return self.ask(call.one(keys, words), deadline)
-        future = self.loop.create_future()
+            self.send(call.one(keys, words), waiter, deadline)
+            return
         bundle, waiters = self._open.get(call.script.name) or self._opened(call)
         if bundle.call is not call:
             bundle, waiters = self._opened(call)
-        waiters.append((future, deadline))
+        waiters.append((waiter, deadline))
         if deadline < self._look_at:
             self._watch(deadline)
         if not bundle.add(keys, words):
             del self._open[call.script.name]  # full
-        return future
 
-    def _opened(self, call: Call) -> tuple[Bundle, list[Waiter]]:
+    def _opened(self, call: Call) -> tuple[Bundle, list[Waiting]]:
         """Begin a bundle; claims with another call come after it, so they stay in their order."""
         if not self._outgoing:
             self.loop.call_soon(self._flush)
@@ -174,9 +197,9 @@ class Line(asyncio.BufferedProtocol):
         if self._timer is not None:
             self._timer.cancel()
         while self._waiting:
-            for future, _ in self._waiting.popleft():
-                if not future.done():
-                    future.set_exception(faults.broken(self._shown, reason))
+            for waiter, _ in self._waiting.popleft():
+                if not waiter.done():
+                    waiter.set_exception(faults.broken(self._shown, reason))
 
     # Deadlines: one timer for all, because replies come in order
 
@@ -191,10 +214,10 @@ class Line(asyncio.BufferedProtocol):
         self._timer = None
         self._look_at = inf
         now = clock.now()
-        waiters = [waiter for waiters in self._waiting for waiter in waiters]
-        for future, deadline in waiters:
-            if deadline <= now and not future.done():
-                future.set_exception(faults.silent(self._shown))
+        waiters = [waiting for together in self._waiting for waiting in together]
+        for waiter, deadline in waiters:
+            if deadline <= now and not waiter.done():
+                waiter.set_exception(faults.silent(self._shown))
         if waiters and waiters[0][1] <= now and now - self._heard_at >= SILENCE:
             self.close("the server was silent")
             return
@@ -203,17 +226,17 @@ class Line(asyncio.BufferedProtocol):
             self._watch(later)
 
 
-def _hand_out(waiters: list[Waiter], reply: Any) -> None:
+def _hand_out(waiters: list[Waiting], reply: Any) -> None:
     """Give one reply to the only one who waits for it, or each the part that is its own."""
     if len(waiters) == 1:
-        future = waiters[0][0]
-        if not future.done():
-            future.set_result(reply)
+        waiter = waiters[0][0]
+        if not waiter.done():
+            waiter.set_result(reply)
         return
     parted = type(reply) is list and len(reply) == len(waiters)
-    for (future, _), one in zip(waiters, reply if parted else repeat(ALONE), strict=parted):
-        if not future.done():
-            future.set_result(one)
+    for (waiter, _), one in zip(waiters, reply if parted else repeat(ALONE), strict=parted):
+        if not waiter.done():
+            waiter.set_result(one)
 
 
 def _confirms(push: list[Any]) -> bool:

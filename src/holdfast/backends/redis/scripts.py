@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import cache
 from hashlib import sha1
 from importlib.resources import files
@@ -22,10 +23,19 @@ class Script(NamedTuple):
 @cache
 def script(name: str) -> Script:
     """Give the script for one kind of request, with what its text asks for (``--@``) in place."""
-    own = _text(name)
-    text = f"{_text('birth')}\n{_PARTS.sub(lambda part: _text(part[1]), own)}"
-    if own.startswith("--@ one key"):
+    text = put_together(name, "birth", _text)
+    if "--@ one key" in text:
         text = text.replace("#KEYS % 5 == 1", "#KEYS == 2")
+    return known_by_hash(name, text)
+
+
+def put_together(name: str, beginning: str, text: Callable[[str], str]) -> str:
+    """Give a script's text with its beginning, and with the parts that it asks for in place."""
+    return f"{text(beginning)}\n{_PARTS.sub(lambda part: text(part[1]), text(name))}"
+
+
+def known_by_hash(name: str, text: str) -> Script:
+    """Make a script of its text."""
     body = _inlined(text).encode()
     # The protocol's own name for a script, not a secret.
     return Script(name, body, sha1(body, usedforsecurity=False).hexdigest().encode())

@@ -17,11 +17,10 @@ from hiredis import PushNotification
 from holdfast import clock
 from holdfast.backends.redis import faults
 from holdfast.backends.redis.inboxes import complain
-from holdfast.backends.redis.keys import packed
 from holdfast.backends.redis.link import SHORTEST, Link, open_link
 from holdfast.backends.redlock.council import Council
 from holdfast.backends.redlock.node import QUESTIONS, Node, Self
-from holdfast.backends.redlock.requests import read
+from holdfast.backends.redlock.replies import read
 from holdfast.errors import BackendUnavailable
 from holdfast.rules.messages import Release, Withdraw
 from holdfast.rules.play import Exchange
@@ -39,7 +38,7 @@ class Strand:
     def __init__(self, node: Node, link: Link, run: bytes) -> None:
         self.node = node
         self.link = link
-        self.run = packed(run)
+        self.run = run
         self.owed: deque[tuple[Exchange | None, int, VoterRequest]] = deque()
         self.since = 0.0  # when the oldest of those was asked
 
@@ -71,14 +70,19 @@ class Bundle:
     # Connections
 
     def connect(self, deadline: float, greet: bytes = b"") -> None:
-        """Connect to every server that is worth asking; ``greet`` is said first on each."""
+        """Connect to every server that is worth asking; ``greet`` is said first on each.
+
+        One after the other, so each has its share of the time: a silent one leaves the others
+        theirs. Those that failed least come first.
+        """
         council = self._council
-        for node in council.asked():
-            if node.number in self._strands:
-                continue
-            limit = max(3 * council.node_limit, 0.3)
+        missing = [node for node in council.asked() if node.number not in self._strands]
+        missing.sort(key=lambda node: node.failures)
+        for at, node in enumerate(missing):
+            now = clock.now()
+            share = (deadline - now) / (len(missing) - at)
             try:
-                self._open(node, min(deadline, clock.now() + limit), greet)
+                self._open(node, now + min(share, max(3 * council.node_limit, 0.3)), greet)
             except BackendUnavailable as error:
                 node.failed(_without_name(error, node))
 
@@ -187,8 +191,8 @@ class Bundle:
     ) -> None:
         parts: list[bytes] = []
         for _, _, request in words:
-            before, after = self._council.post.written(request)
-            parts += (before, strand.run, after)
+            call, keys, own = self._council.post.parcel(request, strand.run)
+            parts.append(call.one(keys, own))
         now = clock.now()
         if not strand.owed:
             strand.since = now
@@ -236,7 +240,9 @@ class Bundle:
                 self.pushes.append(raw)
                 continue
             exchange, at, request = strand.owed.popleft()
-            forgot = forgot or (isinstance(raw, Exception) and str(raw).startswith("NOSCRIPT"))
+            if isinstance(raw, Exception) and str(raw).startswith("NOSCRIPT"):
+                forgot = True
+                strand.node.remember(request)
             answer = answered(strand.node, request, raw)
             if exchange is not None:
                 exchange.put(at, strand.node.number, answer)
@@ -262,9 +268,17 @@ class Bundle:
 
 
 def answered(node: Node, request: VoterRequest, raw: Any) -> Answer:
-    """Read what a server answered."""
+    """Read what a server answered. What nobody understands is no vote, and no matter of others."""
     if not isinstance(raw, Exception):
-        return read(request, raw, node.name)
+        try:
+            return read(request, raw, node.name)
+        except (LookupError, TypeError, ValueError) as error:
+            return BackendUnavailable(
+                f"{node.name}: its answer makes no sense ({error!r}): has somebody else written to"
+                " the keys of holdfast?",
+                backend="redlock",
+                outcome="unknown",
+            )
     text = str(raw)
     return unscripted(node) if text.startswith("NOSCRIPT") else faults.refused(node.name, text)
 

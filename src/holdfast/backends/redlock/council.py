@@ -59,14 +59,15 @@ class Council:
         if node.self is None or node.self.run != said.run:
             self.settle_at = min(self.settle_at, clock.now())
         node.self = said
-        self._compare_policies()
 
     def _compare_policies(self) -> None:
+        """Warn of servers that can throw votes away, once all that can be met were met."""
         policies = {node.name: node.self.policy for node in self.nodes if node.self is not None}
         evicting = sorted(name for name, policy in policies.items() if policy != "noeviction")
-        if not evicting or self.shown in _said:
+        said = f"{self.shown} evicts: {', '.join(evicting)}"
+        if not evicting or said in _said:
             return
-        _said.add(self.shown)
+        _said.add(said)
         import logging  # a logger of its own, so that it can be silenced by itself
 
         unequal = len(set(policies.values())) > 1
@@ -92,6 +93,7 @@ class Council:
 
     def admissions(self, answers: dict[int, Answer]) -> dict[int, Admit]:
         """Decide whom to let in, by what they said of themselves, and when to look again."""
+        self._compare_policies()
         settled: dict[int, Stood] = {}
         applicants: dict[int, Applicant] = {}
         for number, stood in answers.items():

@@ -78,7 +78,7 @@ class Node:
         self.where = target.seeds[0]
         self.self: Self | None = None
         self._untold: deque[tuple[Release | Withdraw | Undo, float]] = deque(maxlen=KEPT)
-        self._failures = 0
+        self.failures = 0  # since it answered last
         self._probe_at = 0.0
         self._probed_until = 0.0  # somebody is looking; not a lock, which a fork could leave locked
         self.fault = ""  # why it is not asked; empty while it is
@@ -86,15 +86,15 @@ class Node:
     def failed(self, why: str) -> None:
         """Open the breaker."""
         self.fault = why
-        pause = backoff.pause(self._failures, 1.0, longest=LONGEST_PAUSE)
-        self._failures += 1
+        pause = backoff.pause(self.failures, 1.0, longest=LONGEST_PAUSE)
+        self.failures += 1
         self._probe_at = clock.now() + pause
 
     def answered(self) -> None:
         """Close the breaker."""
         if self.fault:
             self.fault = ""
-            self._failures = 0
+            self.failures = 0
 
     def begin_probe(self) -> bool:
         """Whether it is time to look if it is back; then one caller does, and says when done."""

@@ -1,197 +1,140 @@
-"""Requests to a voter as commands, and its answers as values: no I/O, the same for both wires.
+"""Requests to a voter as commands: no I/O, the same for both wires. Counterpart: ``replies``.
 
-A command is the same for every voter but for one word, the id of the process that is asked: so it
-is written once, in two halves. Spans are microseconds on the way; holders are JSON that no server
-reads.
+A command is the same for every voter but for one word, the id of the process that is asked: so
+what is a request's own is written once, and what many requests have in common once for each
+process. Claims and ends of many names can then travel as one command, as on a single server.
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import Any
+from typing import TypeAlias
 
-from holdfast.backends.redis.about import described, read_about
-from holdfast.backends.redis.keys import KeyRing, packed
+from holdfast.backends.redis.about import described
+from holdfast.backends.redis.calls import Call, Parcel
+from holdfast.backends.redis.keys import REMEMBERED, KeyRing, packed
 from holdfast.backends.redis.requests import Word
 from holdfast.backends.redlock.scripts import script
-from holdfast.errors import BackendUnavailable
-from holdfast.rules.messages import (
-    Break,
-    Broke,
-    Busy,
-    Claim,
-    Ended,
-    Ending,
-    Granted,
-    Look,
-    NotHeld,
-    Refused,
-    Release,
-    Renew,
-    Renewed,
-    Seen,
-    Withdraw,
-)
-from holdfast.rules.quorum_messages import (
-    Admit,
-    Stand,
-    Stood,
-    Undo,
-    Unsettled,
-    VoterReply,
-    VoterRequest,
-)
-from holdfast.values import KINDS, Holder, LockInfo, Place, Tenure, printable
+from holdfast.rules.messages import Break, Claim, Look, Release, Renew, Want, Withdraw
+from holdfast.rules.quorum_messages import Admit, Stand, Undo, VoterRequest
+from holdfast.values import KINDS, Holder
 
-Halves = tuple[bytes, bytes]
+SUFFIXES = ("", ":ended")
+"""The keys of a name: its slip, and the ids that ended there lately."""
 
-_ENDINGS: dict[bytes, Ending] = {
-    b"r": "released", b"w": "withdrawn", b"l": "lapsed", b"b": "broken", b"u": "unknown",
-}  # fmt: skip
+_ENDS: dict[type, bytes] = {Release: b"r", Withdraw: b"w", Undo: b"x"}
+MOST_PROCESSES = 100
+
+
+class Manner:
+    """What requests of one kind have in common, but for the process that is asked.
+
+    ``common`` are the words that all share, ``each`` is the number of those that a request adds;
+    ``along``: several of them can be one command.
+    """
+
+    __slots__ = ("_calls", "_parts", "along")
+
+    def __init__(
+        self,
+        called: str,
+        own: bytes,
+        common: tuple[bytes, ...],
+        each: int,
+        *,
+        named: bool = True,
+        along: bool = False,
+    ) -> None:
+        self.along = along
+        self._parts = (called, own, common, each, len(SUFFIXES) if named else 0)
+        self._calls: dict[bytes, Call] = {}
+
+    def call(self, run: bytes) -> Call:
+        """Give the call of the process ``run``; two that are the same can travel together."""
+        return self._calls.get(run) or self._call(run)
+
+    def _call(self, run: bytes) -> Call:
+        called, own, common, each, keys_each = self._parts
+        if len(self._calls) >= MOST_PROCESSES:
+            self._calls.clear()
+        call = Call(script(called), (own,), (run, *common), each, keys_each)
+        return self._calls.setdefault(run, call)
+
+
+Sheet: TypeAlias = tuple[Manner, bytes, bytes]
+"""One request for any voter: its manner, its keys, and its own words, both packed."""
 
 
 class Post:
     """Writes the commands of one client."""
 
     def __init__(self, prefix: str) -> None:
-        self.keys = KeyRing(f"{prefix}:quorum")
-        self._heads: dict[tuple[str, int], bytes] = {}
-        self._standing = packed(self.keys.birth)
-        self._last: tuple[object, Halves] = (None, (b"", b""))
+        self.keys = KeyRing(f"{prefix}:quorum", SUFFIXES)
+        self._own = self.keys.birth
+        self._ends = {
+            kind: Manner("end", self._own, (how,), 1, along=True) for kind, how in _ENDS.items()
+        }
+        self._claims: dict[tuple[Want, Holder, str, float], Manner] = {}
+        self._seldom: dict[tuple[str, int], Manner] = {}
+        self._last: tuple[object, Sheet] = (None, (self._ends[Undo], b"", b""))
 
-    def written(self, request: VoterRequest) -> Halves:
-        """Write a request: what goes before the word for the process, and what follows it."""
-        last, halves = self._last
-        if last is not request:  # the same goes to all servers, one after the other
-            halves = self._written(request)
-            self._last = request, halves
-        return halves
+    def parcel(self, request: VoterRequest, run: bytes) -> Parcel:
+        """Write a request for one process; the same goes to all of them, one after the other."""
+        last, sheet = self._last
+        if last is not request:
+            sheet = self.sheet(request)
+            self._last = request, sheet
+        manner, keys, words = sheet
+        return manner.call(run), keys, words
 
-    def _written(self, request: VoterRequest) -> Halves:
-        words: tuple[Word, ...]
+    def sheet(self, request: VoterRequest) -> Sheet:
+        """Write a request, for whichever voter."""
+        if isinstance(request, Claim):
+            name, claim_id, want, holder, inbox, patience, seen = request
+            manner = self._claims.get((want, holder, inbox, patience)) or self._claim(request)
+            words = packed(claim_id.encode()) + packed(b"%d" % seen)
+            return manner, self.keys.of(name).packed, words
+        end = self._ends.get(type(request))
+        if end is not None:
+            own = packed(request.claim_id.encode())  # type: ignore[union-attr]  # each has one
+            return end, self.keys.of(request.name).packed, own  # type: ignore[union-attr]
+        return self._other(request)
+
+    def _claim(self, claim: Claim) -> Manner:
+        want = claim.want
+        about = described(claim.holder, want.metadata, detached=want.detached)
+        spans = int(want.ttl * 1e6), int(claim.patience * 1e6), KINDS.index(want.kind) + 1
+        common = (*(b"%d" % span for span in spans), claim.inbox.encode(), about.encode())
+        manner = Manner("claim", self._own, common, 2, along=True)
+        if len(self._claims) >= REMEMBERED:
+            self._claims.clear()
+        self._claims[want, claim.holder, claim.inbox, claim.patience] = manner
+        return manner
+
+    def _other(self, request: VoterRequest) -> Sheet:
+        words: list[Word] = []
+        called, name = "stand", ""
         match request:
-            case Claim():
-                called, words = "claim", _claimed(request)
             case Renew():
-                called, words = "renew", _renewed(request)
-            case Release():
-                called, words = "end", (request.claim_id, b"r")
-            case Withdraw():
-                called, words = "end", (request.claim_id, b"w")
-            case Undo():
-                called, words = "end", (request.claim_id, b"x")
+                called, name = "renew", request.name
+                for item in request.items:
+                    words += (item.claim_id, item.token, int(item.ttl * 1e6))
             case Break():
-                force = b"1" if request.force else b"0"
-                called, words = "break", (request.token, request.reason, force)
+                called, name = "break", request.name
+                words += (request.token, request.reason, b"1" if request.force else b"0")
             case Look():
-                called, words = "look", ()
-            case Stand():
-                return self._head("stand", 0, 1) + self._standing, b""
+                called, name = "look", request.name
             case Admit():
-                return self._head("stand", 1, 1) + self._standing, packed(_word(request.floor))
-        record, ended = self.keys.of(request.name).all[:2]
-        head = self._head(called, len(words), 3)
-        keys = self._standing + packed(record) + packed(ended)
-        return head + keys, b"".join(packed(_word(word)) for word in words)
-
-    def _head(self, name: str, words: int, keys: int) -> bytes:
-        head = self._heads.get((name, words))
-        if head is None:
-            called = (b"EVALSHA", script(name).sha, b"%d" % keys)
-            head = b"*%d\r\n" % (3 + keys + 1 + words) + b"".join(map(packed, called))
-            self._heads[name, words] = head
-        return head
-
-
-def read(request: VoterRequest, raw: Any, shown: str) -> VoterReply | BackendUnavailable:
-    """Read a voter's answer to ``request``."""
-    match raw[0]:
-        case b"granted" | b"ended":
-            return _part(request.claim_id, raw)  # type: ignore[union-attr]  # it has one
-        case b"renewed":
-            items = request.items if isinstance(request, Renew) else ()
-            parts = zip(items, raw[1], strict=True)
-            return Renewed(tuple(_part(item.claim_id, part) for item, part in parts))
-        case b"busy":
-            return Busy(_tenures(raw[2]), raw[1])
-        case b"unsettled":
-            return Unsettled()
-        case _:
-            return _rare(request, raw, shown)
-
-
-def _rare(request: VoterRequest, raw: Any, shown: str) -> VoterReply | BackendUnavailable:
-    match raw[0]:
-        case b"stood":
-            blank_for = None if raw[5] < 0 else raw[5] / 1e6
-            return Stood(raw[1] == 1, raw[2], raw[3], raw[4] == 1, blank_for)
-        case b"refused":
-            return Refused(raw[1].decode(), raw[2].decode())
-        case b"broke":
-            return Broke(_tenure(raw[1]))
-        case b"not held":
-            return NotHeld(_tenures(raw[1]))
-        case b"seen" if isinstance(request, Look):
-            return _seen(request.name, raw)
-        case _:
-            return BackendUnavailable(
-                f"{shown}: {printable(getattr(request, 'name', ''))!r} was written by a newer"
-                " holdfast in a form that this one cannot read: upgrade holdfast here",
-                backend="redlock",
-                transient=False,
-            )
-
-
-def _part(claim_id: str, raw: Any) -> Granted | Ended:
-    if raw[0] == b"granted":
-        return Granted(claim_id, raw[1], raw[2] / 1e6, raw[3] / 1e6)
-    return Ended(claim_id, _ENDINGS[raw[1]], raw[2].decode(), _tenures(raw[3]))
-
-
-def _seen(name: str, raw: Any) -> Seen:
-    _, kind, token, held, line = raw
-    queue = tuple(Place(read_about(about)[0], 1, since / 1e6) for about, since in line)
-    return Seen((LockInfo(name, KINDS[kind - 1], 1, token, _tenures(held), queue),))
-
-
-def _tenures(raw: Any) -> tuple[Tenure, ...]:
-    return tuple(_tenure(one) for one in raw)
-
-
-def _tenure(raw: Any) -> Tenure:
-    about, token, since, left, broken = raw
-    holder, metadata, detached = read_about(about)
-    return Tenure(
-        holder=holder,
-        token=token,
-        weight=1,
-        since=since / 1e6,
-        expires_in=left / 1e6,
-        metadata=metadata,
-        broken=broken.decode(),
-        detached=detached,
-    )
-
-
-@lru_cache(maxsize=1000)
-def _described(holder: Holder, metadata: str, detached: bool) -> str:  # noqa: FBT001 - a cache key
-    return described(holder, metadata, detached=detached)
-
-
-def _claimed(claim: Claim) -> tuple[Word, ...]:
-    want = claim.want
-    about = _described(claim.holder, want.metadata, want.detached)
-    spans = int(want.ttl * 1e6), int(claim.patience * 1e6)
-    return (
-        claim.claim_id, claim.seen_token, *spans, KINDS.index(want.kind) + 1, claim.inbox, about,
-    )  # fmt: skip
-
-
-def _renewed(request: Renew) -> tuple[Word, ...]:
-    words: list[Word] = []
-    for item in request.items:
-        words += (item.claim_id, item.token, int(item.ttl * 1e6))
-    return tuple(words)
+                words.append(request.floor)
+            case Stand():
+                pass
+            case Claim() | Release() | Withdraw() | Undo():
+                raise AssertionError("these have a way of their own")
+        manner = self._seldom.get((called, len(words)))
+        if manner is None:
+            manner = Manner(called, self._own, (), len(words), named=bool(name))
+            self._seldom[called, len(words)] = manner
+        keys = self.keys.of(name).packed if name else b""
+        return manner, keys, b"".join(packed(_word(word)) for word in words)
 
 
 def _word(word: Word) -> bytes:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from functools import cache
-from hashlib import sha1
 from importlib.resources import files
 
-from holdfast.backends.redis.scripts import Script
+from holdfast.backends.redis.scripts import Script, known_by_hash, put_together
 
 NAMES = ("claim", "renew", "end", "break", "look", "stand")
 
@@ -14,10 +13,7 @@ NAMES = ("claim", "renew", "end", "break", "look", "stand")
 @cache
 def script(name: str) -> Script:
     """Give the script for one kind of request: the common beginning, then its own part."""
-    own = _text(name).replace("--@ moves\n", _text("moves"))
-    body = f"{_text('voter')}\n{own}".encode()
-    # The protocol's own name for a script, not a secret.
-    return Script(name, body, sha1(body, usedforsecurity=False).hexdigest().encode())
+    return known_by_hash(name, put_together(name, "voter", _text))
 
 
 def _text(name: str) -> str:

@@ -258,7 +258,8 @@ class QuorumWire(SimWire):
     def _hear(self, heard: tuple[Round, int, int, Answer]) -> None:
         current, at, number, answer = heard
         if current.task.turn == current.turn:
-            current.answers[at].setdefault(number, answer)
+            if number not in current.answers[at]:  # the first of two counts
+                current.put(at, number, answer)
             if current.enough():
                 current.task.resume((current.turn, None))
 

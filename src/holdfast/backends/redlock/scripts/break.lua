@@ -3,7 +3,10 @@
 
 --@ moves
 
-call('HDEL', KEYS[1], '') -- a first write that a full server allows: so it allows the next ones
+call('HDEL', own, '') -- a first write that a full server allows: so it allows the next ones
+if not take_up(1) then
+    return {'format'}
+end
 sweep()
 if slip[ID] == '' or slip[TOKEN] ~= tonumber(ARGV[2]) then
     return {'not held', tenures()}

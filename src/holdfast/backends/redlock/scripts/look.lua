@@ -2,6 +2,9 @@
 
 --@ moves
 
+if not take_up(1) then
+    return {'format'}
+end
 if slip[ID] ~= '' and slip[ENDS] <= now then
     slip[ID] = ''
 end

@@ -1,26 +1,34 @@
 -- The moves of which a step is made. Most calls never get here: to make these functions takes time.
 
-local notices = {}
+local record, graves, slip, notices
+
+-- Turn to the name whose keys begin there; whether its slip can be read.
+local function take_up(first)
+    record, graves, notices = KEYS[first], KEYS[first + 1], {}
+    local stored = call('GET', record)
+    slip = stored and cmsgpack.unpack(stored) or {1, -1, 1, '', 0, 0, 0, '', '', '', {}}
+    return slip[1] == 1
+end
 
 -- Say how an id ended here, or nil.
 local function fate(id)
-    local ended = call('GET', KEYS[3])
+    local ended = call('GET', graves)
     return ended and string.match(ended, ';' .. string.gsub(id, '%p', '%%%0') .. ' (%a)')
 end
 
 -- Remember how an id ended: the newest 64, for a minute after the last of them.
 local function bury(id, how)
-    local ended = (call('GET', KEYS[3]) or '') .. ';' .. id .. ' ' .. how
+    local ended = (call('GET', graves) or '') .. ';' .. id .. ' ' .. how
     local _, count = string.gsub(ended, ';', ';')
     if count > 64 then
-        ended = string.sub(ended, string.find(ended, ';', 2, true))
+        ended = string.sub(ended, (string.find(ended, ';', 2, true)))
     end
-    call('SET', KEYS[3], ended, 'PX', 60000)
+    call('SET', graves, ended, 'PX', 60000)
 end
 
 local function tell(inbox, what, id, token, reason)
     notices[#notices + 1] = {inbox, table.concat({
-        1, what, id, string.format(whole, token), 0, 0, '', string.match(KEYS[2], '{(.*)}$'), reason
+        1, what, id, string.format(whole, token), 0, 0, '', string.match(record, '{(.*)}$'), reason
     }, '\31')}
 end
 
@@ -51,7 +59,7 @@ end
 -- Write the slip, then tell those whom it concerns. An idle one goes after a day.
 local function put_down()
     local ends = slip[ID] ~= '' and math.max(0, slip[ENDS] - now) or 0
-    call('SET', KEYS[2], cmsgpack.pack(slip), 'PX', math.ceil(ends / 1000) + 86400000)
+    call('SET', record, cmsgpack.pack(slip), 'PX', math.ceil(ends / 1000) + 86400000)
     for _, notice in ipairs(notices) do
         redis.pcall('PUBLISH', notice[1], notice[2])
     end
@@ -61,11 +69,12 @@ end
 local function know(token)
     if token > highest then
         highest = token
-        call('HSET', KEYS[1], 'highest', string.format(whole, token))
+        call('HSET', own, 'highest', string.format(whole, token))
     end
     if clock[1] - (myself[4] or 0) >= 3600 then
-        call('HSET', KEYS[1], 'touched', clock[1])
-        call('PEXPIRE', KEYS[1], 172800000)
+        myself[4] = clock[1]
+        call('HSET', own, 'touched', clock[1])
+        call('PEXPIRE', own, 172800000)
     end
 end
 

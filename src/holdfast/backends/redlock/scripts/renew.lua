@@ -3,9 +3,12 @@
 
 --@ moves
 
-call('HDEL', KEYS[1], '') -- a first write that a full server allows: so it allows the next ones
+call('HDEL', own, '') -- a first write that a full server allows: so it allows the next ones
 if not settled then
     return {'unsettled'}
+end
+if not take_up(1) then
+    return {'format'}
 end
 sweep()
 local answers, changed = {}, false

@@ -58,8 +58,8 @@ class Inboxes(Stack):
     def give_back(self, link: Link) -> None:
         """Take a connection back, and with it what came unasked."""
         super().give_back(link)
-        self.take_in(link.pushes)
-        link.pushes = []
+        if self.listening.get(link.where) is link:
+            self.take_in(link.put_aside())
 
     def take_in(self, pushes: Sequence[Any]) -> None:
         """Put aside what came unasked."""

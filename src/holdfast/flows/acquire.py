@@ -195,7 +195,7 @@ def _heard(
 async def _wait_in_line(session: Session, ticket: Ticket, trip: Trip) -> Outcome | None:
     """Wait until the keeper or a notice settles the ticket; ``None`` when ``wait`` is over."""
     runtime = session.runtime
-    bell = ticket.bell = runtime.bell()
+    bell = ticket.bell = session.bell()
     say_at = trip.started_at + LONG_WAIT
     while ticket.outcome is None:
         now = runtime.now()
@@ -208,7 +208,8 @@ async def _wait_in_line(session: Session, ticket: Ticket, trip: Trip) -> Outcome
                 session.hub.tell(events.Waited(ticket.name, waited_for, ticket.holders))
         await bell.wait(min(trip.give_up_at, say_at, now + _look_after(session)))
         session.refuse_if_closed()  # the keeper withdraws what was waiting
-        session.keeper.mind()
+        if ticket.outcome is None:
+            session.keeper.mind()
     return ticket.outcome
 
 

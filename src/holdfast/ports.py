@@ -80,6 +80,15 @@ class Bell(Protocol):
         ...
 
 
+@runtime_checkable
+class LendsBells(Protocol):
+    """An ear at which a thread that waits can listen itself, so that no other has to wake it."""
+
+    def bell(self) -> Bell:
+        """Make a bell for the thread that is running: who waits at it listens, if nobody does."""
+        ...
+
+
 Push = Callable[[Callable[[], object]], None]
 """Runs a callback where the lease's owner wants it: in place, or on the owner's event loop."""
 

@@ -10,6 +10,7 @@ import pytest
 from benchmarks.figures import Aim, Figure, Value, table
 from benchmarks.postgres.run import WORKLOADS as POSTGRES_WORKLOADS
 from benchmarks.redis.run import WORKLOADS as REDIS_WORKLOADS
+from benchmarks.redis.stations import ASKS, BEGUN, INSIDE, READ, SERVER, SETTLED, WAKES
 from benchmarks.rounds import interleaved
 from benchmarks.run import WORKLOADS
 
@@ -58,6 +59,15 @@ def test_the_layers_of_a_cycle_are_measured(program: str, callers: str) -> None:
         "wire",
         "lock",
     ]
+
+
+def test_the_stations_of_a_hand_over_are_shown() -> None:
+    """A short run shows for threads and for tasks when each was passed."""
+    command = [sys.executable, "-m", "benchmarks.redis.stations", "--seconds", "2"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    for station in (ASKS, SERVER, WAKES, READ, SETTLED, BEGUN, INSIDE):
+        assert done.stdout.count(station) == 2, done.stdout
 
 
 @pytest.mark.parametrize("workload", POSTGRES_WORKLOADS)

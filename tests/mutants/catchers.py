@@ -55,6 +55,9 @@ LUA_FAMILIES = by_pytest(
 BIRTH = by_pytest("birth mark", "tests/backends/redis/test_scripts_birth.py")
 BUNDLES = by_pytest("bundles", "tests/backends/redis/test_bundles.py")
 BREAKS = by_pytest("breaks", "tests/backends/redis/test_scripts_breaks.py")
+LOOKOUT = by_pytest(
+    "lookout", "tests/backends/test_lookout.py", "tests/backends/redis/test_waiters_listen.py"
+)
 LOST_REPLIES = by_pytest(
     "lost replies", "tests/backends/test_network_faults.py", "-k", "lost and redis"
 )

@@ -202,7 +202,7 @@ def _heard(
 async def _wait_in_line(session: Session, ticket: Ticket, trip: Trip) -> Outcome | None:
     """Wait until the keeper or a notice settles the ticket; ``None`` when ``wait`` is over."""
     runtime = session.runtime
-    bell = ticket.bell = runtime.bell()
+    bell = ticket.bell = session.bell()
     say_at = trip.started_at + LONG_WAIT
     while ticket.outcome is None:
         if trip.meanwhile is not None and await trip.meanwhile(ticket.holders):
@@ -217,7 +217,8 @@ async def _wait_in_line(session: Session, ticket: Ticket, trip: Trip) -> Outcome
                 session.hub.tell(events.Waited(ticket.name, waited_for, ticket.holders))
         await bell.wait(min(trip.give_up_at, say_at, now + _look_after(session)))
         session.refuse_if_closed()  # the keeper withdraws what was waiting
-        session.keeper.mind()
+        if ticket.outcome is None:
+            session.keeper.mind()
     return ticket.outcome
 
 

@@ -12,7 +12,7 @@ from typing import Protocol
 from holdfast.errors import BackendUnavailable, Misuse
 from holdfast.flows.book import Book, Chore, Ticket
 from holdfast.observe.events import Event
-from holdfast.ports import Runtime, Wire
+from holdfast.ports import Bell, Runtime, Wire
 from holdfast.rules import backoff
 from holdfast.rules.messages import Release, Reply, Request, Withdraw
 from holdfast.values import Holder
@@ -66,6 +66,7 @@ class Session:
     ) -> None:
         self.wire = wire
         self.runtime = runtime
+        self.bell: Callable[[], Bell] = runtime.bell  # for those who wait in line
         self.book = book
         self.holder = holder
         self.backend = backend

@@ -72,7 +72,9 @@ class Engine:
             ),
         )
         _keepers.add(self.keeper)
-        self.session = self._session(self.keeper, self._runtime, self._open_wire(holder))
+        self.session = session = self._session(self.keeper, self._runtime, self._open_wire(holder))
+        if type(self._runtime) is SyncRuntime:
+            session.bell = self.keeper.bell
 
     def _on_time(self, runtime: Runtime) -> Runtime:
         return self.backend.on_its_time(runtime) if isinstance(self.backend, KeepsTime) else runtime

@@ -16,9 +16,10 @@ from holdfast.flows.keep import Patience
 from holdfast.flows.rounds import go_round, hear, overhear
 from holdfast.flows.session import Session
 from holdfast.observe.hub import complain
-from holdfast.ports import Backend, Bell, Ear
+from holdfast.ports import Backend, Bell, Ear, LendsBells
 from holdfast.rules.messages import Notice
 from holdfast.runtimes.step import run
+from holdfast.runtimes.sync import ThreadBell
 from holdfast.values import Holder
 
 BREATHER = 0.1
@@ -42,6 +43,7 @@ class Keeper:
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._ear: Ear | None = None
+        self._lends: LendsBells | None = None
         self._goodbyes: list[Bell] = []
 
     def inbox(self) -> str:
@@ -53,8 +55,15 @@ class Keeper:
         if self._ear is None:
             with self._lock:
                 if self._ear is None:
-                    self._ear = self._backend.ear(self._holder, self._deliver)
+                    ear = self._backend.ear(self._holder, self._deliver)
+                    self._lends = ear if isinstance(ear, LendsBells) else None
+                    self._ear = ear
         return self._ear
+
+    def bell(self) -> Bell:
+        """Make a bell for a thread that waits in line; it may listen to the inbox meanwhile."""
+        lends = self._lends
+        return ThreadBell() if lends is None else lends.bell()
 
     def wake(self) -> None:
         """Make the keeper look at the book soon."""

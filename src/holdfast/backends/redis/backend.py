@@ -61,7 +61,7 @@ class RedisBackend:
             from holdfast.backends.redis.aio_ear import AioEar
 
             return AioEar(loop.lines, keeper, channel, self._office.shown, deliver)
-        return KeeperEar(keeper, channel)
+        return KeeperEar(keeper, channel, deliver)
 
 
 def connect(address: Address, prefix: str) -> RedisBackend:

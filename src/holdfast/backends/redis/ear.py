@@ -1,26 +1,43 @@
-"""The keeper's wire and its ear: a client's inbox, heard on the keeper's own connections."""
+"""The keeper's wire and its ear: a client's inbox, heard on the keeper's own connections.
+
+The keeper hears it when nobody waits in line, else a thread that waits does (``backends.lookout``).
+"""
 
 from __future__ import annotations
 
 import os
 import select
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from math import inf
+from typing import Literal
 
 from holdfast import clock
+from holdfast.backends.lookout import Lookout
 from holdfast.backends.redis.inboxes import Inboxes
 from holdfast.backends.redis.office import Answer, Office
 from holdfast.backends.redis.sync import SyncWire
 from holdfast.backends.redis.topology import Sentinels
 from holdfast.backends.redis.watch import SentinelWatch
-from holdfast.backends.waking import LONGEST
+from holdfast.backends.waking import LONGEST, PipedEar
 from holdfast.errors import BackendUnavailable
+from holdfast.ports import Bell
 from holdfast.rules import backoff
-from holdfast.rules.messages import Notice, Request
+from holdfast.rules.messages import Notice, Reply, Request
 
 CONNECT_WITHIN = 0.5
 """A silent host must not keep the keeper from its leases."""
+
+RELIEF = b"\1"
+"""What is written into the keeper's pipe when it is to listen or need not listen any more."""
+
+_Keeper = Literal["awake", "listens", "naps", "sleeps"]
+
+NAP = 0.1
+"""So long the keeper may not notice that nobody listens, while threads come and go."""
+
+QUIET = 1.0
+"""Who has been on the lookout for so long may stay for longer: the keeper sleeps until told."""
 
 
 class KeeperWire(SyncWire):
@@ -40,6 +57,18 @@ class KeeperWire(SyncWire):
 
     abandon = close
 
+    async def ask(self, request: Request, deadline: float) -> Reply:
+        """Carry out one request, while nobody else reads here."""
+        with self.inboxes.alone():
+            return await super().ask(request, deadline)
+
+    async def ask_all(
+        self, requests: Sequence[Request], deadline: float
+    ) -> list[Reply | BackendUnavailable]:
+        """Carry out many, while nobody else reads here."""
+        with self.inboxes.alone():
+            return await super().ask_all(requests, deadline)
+
     def look_around(self, until: float) -> float:
         """Ask the sentinels while there is something to keep; say when to come back."""
         if self._watch is None or until == inf:
@@ -54,16 +83,18 @@ class KeeperWire(SyncWire):
         return answers
 
 
-class Ear:
-    """The inbox of one client, heard by its keeper on the keeper's own connections."""
+class Ear(PipedEar):
+    """The inbox of one client, heard by its keeper or by a thread that waits."""
 
-    def __init__(self, wire: KeeperWire, address: str) -> None:
+    def __init__(self, wire: KeeperWire, address: str, deliver: Callable[[Notice], None]) -> None:
+        super().__init__()
         self._wire = wire
         self._inboxes = wire.inboxes
         self._inboxes.channel = address
-        self._bell, self._clapper = os.pipe()
-        os.set_blocking(self._bell, False)
-        os.set_blocking(self._clapper, False)
+        self._deliver = deliver
+        self._keeper: _Keeper = "awake"  # what it does at this moment
+        self._lookout = Lookout(self)
+        self._inboxes.stir = self._lookout.stir
         self._failures = 0
         self._again_at = 0.0
 
@@ -79,32 +110,51 @@ class Ear:
         inboxes = self._inboxes
         until = self._wire.look_around(until)
         if until < inf and inboxes.channel:
-            until = min(until, self._connected(until))
-        if not inboxes.pending:
-            self._wait(until)
-        pending, inboxes.pending = inboxes.pending, []
-        return pending
+            with inboxes.alone():
+                until = min(until, self._connected(until))
+        while not inboxes.pending and self._was_relieved(until):
+            continue
+        with inboxes.alone():
+            return inboxes.taken()
 
-    def wake(self) -> None:
-        """Ring one's own bell; a full pipe is awake anyway."""
-        with suppress(OSError):
-            os.write(self._clapper, b"\0")
+    def bell(self) -> Bell:
+        """Make a bell for a thread that waits in line: it may listen meanwhile."""
+        return self._lookout.bell()
 
     def close(self) -> None:
-        """Stop hearing; the wire hangs up."""
-        self.forget()
+        """Stop hearing; the wire hangs up, and who is on the lookout leaves by itself."""
+        self._lookout.close()
+        super().forget()
 
     def forget(self) -> None:
-        """Close the inherited pipe only."""
-        bell, self._bell = self._bell, -1
-        clapper, self._clapper = self._clapper, -1
-        for end in (bell, clapper):
-            if end >= 0:
-                os.close(end)
+        """Close the inherited pipes only."""
+        self._lookout.forget()
+        super().forget()
 
-    def lifeline(self) -> int | None:
-        """Give none: a server cannot tell a dead client from a slow one before its lease ends."""
-        return None
+    # What the lookout asks for
+
+    def descriptors(self) -> Collection[int]:
+        """Say where something can be heard."""
+        found = [link.fileno() for link in tuple(self._inboxes.listening.values())]
+        return [descriptor for descriptor in found if descriptor >= 0]
+
+    def overhear(self, ready: Sequence[int], until: float) -> None:
+        """Read what has arrived and deliver it, on the thread of one who waits."""
+        left = until - clock.now()
+        if left <= 0:
+            return
+        for notice in self._inboxes.overhear(ready, min(left, LONGEST)):
+            self._deliver(notice)
+        if not self._inboxes.hears_all:
+            self.wake()  # the keeper connects again
+
+    def relieve(self) -> None:
+        """Tell the keeper to begin or to stop to listen, unless it will see that by itself."""
+        if self._keeper == ("listens" if self._lookout.is_manned() else "sleeps"):
+            try:
+                os.write(self._clapper, RELIEF)
+            except OSError:  # full is awake, and closed is over
+                return
 
     def _connected(self, until: float) -> float:
         """Connect what is not; say when to try again, if it failed."""
@@ -121,21 +171,37 @@ class Ear:
         self._failures = 0
         return until
 
-    def _wait(self, until: float) -> None:
+    def _was_relieved(self, until: float) -> bool:
+        """Sleep; say whether nothing happened but that somebody came to the lookout or left it.
+
+        Where threads come and go all the time, telling the keeper each time would hold them up. So
+        then it naps, and looks from time to time whether anybody listens.
+        """
         poll = select.poll()
         poll.register(self._bell, select.POLLIN)
-        heard = {link.fileno(): link for link in self._inboxes.listening.values()}
-        for descriptor in heard:
-            if descriptor >= 0:
+        now = clock.now()
+        naps = now < self._lookout.came_at + QUIET
+        # First said, then looked: whoever comes or leaves meanwhile does it the other way round.
+        self._keeper = "naps" if naps else "sleeps"
+        if not self._lookout.is_manned():
+            self._keeper, naps = "listens", False
+        if self._keeper == "listens" and self._lookout.is_manned():
+            return True  # somebody has just come
+        if self._keeper == "listens":
+            for descriptor in self.descriptors():
                 poll.register(descriptor, select.POLLIN)
-        delay = min(max(0.0, until - clock.now()), LONGEST)
-        for descriptor, _ in poll.poll(delay * 1000 + 0.999):
-            if descriptor == self._bell:
-                with suppress(BlockingIOError):
-                    os.read(self._bell, 4096)
-                continue
-            link = heard[descriptor]
-            try:
-                self._inboxes.take_in(link.read_pushes())
-            except BackendUnavailable:
-                self._inboxes.drop(link)
+        delay = min(max(0.0, until - now), NAP if naps else LONGEST)
+        ready = {descriptor for descriptor, _ in poll.poll(delay * 1000 + 0.999)}
+        self._keeper = "awake"
+        called = b""
+        if self._bell in ready:
+            ready.remove(self._bell)
+            with suppress(BlockingIOError):
+                called = os.read(self._bell, 4096)
+        if ready:
+            with self._inboxes.alone():
+                self._inboxes.read(ready)
+            return False
+        if called:
+            return called.count(RELIEF) == len(called)
+        return clock.now() < until

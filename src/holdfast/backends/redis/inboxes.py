@@ -3,11 +3,16 @@
 In RESP3 notices come between the replies of the connection that the keeper asks on. Where only
 RESP2 is spoken, the inbox has a connection of its own. Whenever the inbox was deaf, the keeper is
 told that it may have missed something, and asks.
+
+A thread that waits in line may read the inbox too (``backends.lookout``). So whoever uses these
+connections does it alone: the keeper for a whole exchange, the others for one look.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from holdfast import clock
@@ -22,6 +27,9 @@ from holdfast.rules.messages import Notice
 
 MISSED = Notice("missed", "", "", "", 0)
 
+STUCK = 0.1
+"""A look takes microseconds: whoever takes so long was torn away in the middle of it."""
+
 
 class Inboxes(Stack):
     """The connections of a keeper: one to each server, and somebody listens on them."""
@@ -33,6 +41,66 @@ class Inboxes(Stack):
         self.listening: dict[Where, Link] = {}
         self.hears_all = False  # on every server that there is
         self.pending: list[Notice] = []
+        self.stir: Callable[[], None] = lambda: None  # who listens should see what there is
+        self._using = threading.RLock()  # of all locks the one that knows whose it is
+        self._torn: Link | None = None  # what is being read: if it stays so, nobody knows how far
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Let the keeper use its connections; who holds it up for too long has lost them."""
+        using = self._using
+        if not using.acquire(timeout=STUCK):
+            self._using = using = threading.RLock()
+            using.acquire()
+            for link in tuple(self.listening.values()):
+                self.drop(link)
+        try:
+            self._drop_torn()
+            yield
+        finally:
+            using.release()
+
+    def overhear(self, ready: Collection[int], limit: float) -> list[Notice]:
+        """Read what has come to the descriptors that are ``ready``, on the thread of a caller.
+
+        That thread may be interrupted anywhere, so it must not be believed to have finished.
+        """
+        using = self._using
+        try:
+            if not using.acquire(timeout=limit):
+                return []
+            if self._torn is not None:
+                self._drop_torn()
+            self.read(ready)
+            pending, self.pending = self.pending, []
+            return pending
+        finally:
+            try:  # noqa: SIM105 - a caller waits for this, and suppress takes three calls
+                using.release()
+            except RuntimeError:  # it was never ours
+                pass
+
+    def read(self, ready: Collection[int]) -> None:
+        """Read the inboxes that are ``ready``; one that fails is thrown away."""
+        for link in tuple(self.listening.values()):
+            if link.fileno() in ready:
+                self._torn = link
+                try:
+                    self.take_in(link.read_pushes())
+                except BackendUnavailable:
+                    self.drop(link)
+                self._torn = None
+
+    def taken(self) -> list[Notice]:
+        """Give what was put aside."""
+        pending, self.pending = self.pending, []
+        return pending
+
+    def _drop_torn(self) -> None:
+        """Throw away what somebody did not finish reading: a part of it may be lost."""
+        torn, self._torn = self._torn, None
+        if torn is not None:
+            self.drop(torn)
 
     def _open(self, where: Where, deadline: float) -> Link:
         link = super()._open(where, deadline)
@@ -54,12 +122,13 @@ class Inboxes(Stack):
             return
         self.listening[link.where] = link
         self.pending.append(MISSED)
+        self.stir()
 
     def give_back(self, link: Link) -> None:
         """Take a connection back, and with it what came unasked."""
         super().give_back(link)
-        self.take_in(link.pushes)
-        link.pushes = []
+        if self.listening.get(link.where) is link:
+            self.take_in(link.put_aside())
 
     def take_in(self, pushes: Sequence[Any]) -> None:
         """Put aside what came unasked."""
@@ -87,6 +156,7 @@ class Inboxes(Stack):
         if link in links:
             links.remove(link)
         link.close()
+        self.stir()
 
     def connect_inboxes(self, deadline: float) -> None:
         """Listen on every server there is."""

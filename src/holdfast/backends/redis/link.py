@@ -130,10 +130,24 @@ class Link:
             raise faults.foreign(self.shown, error) from error
 
     def read_pushes(self) -> list[Any]:
-        """Give what came unasked; to be called when the socket is readable."""
-        self._fill(clock.now() + SHORTEST)
-        while hasattr(self._socket, "pending") and self._socket.pending():  # TLS reads ahead
+        """Give what came unasked, without waiting for it: another thread may have been first."""
+        sock = self._socket
+        if not hasattr(sock, "pending"):
+            try:
+                data = sock.recv(CHUNK, socket.MSG_DONTWAIT)
+            except BlockingIOError:
+                return self.put_aside()
+            except OSError as error:
+                raise self._failed(error) from error
+            self._feed(data)
+        elif self.has_something():  # TLS cannot be asked for what is there, and reads ahead
             self._fill(clock.now() + SHORTEST)
+            while sock.pending():
+                self._fill(clock.now() + SHORTEST)
+        return self.put_aside()
+
+    def put_aside(self) -> list[Any]:
+        """Give what came unasked and was read already, also behind the last reply."""
         reply = self._next()
         while reply is not NOTHING_YET:
             self.pushes.append(reply)
@@ -161,6 +175,9 @@ class Link:
             data = self._socket.recv(CHUNK)
         except OSError as error:
             raise self._failed(error) from error
+        self._feed(data)
+
+    def _feed(self, data: bytes) -> None:
         if not data:
             raise faults.broken(self.shown, "the server hung up")
         self._reader.feed(data)

@@ -41,6 +41,8 @@ _ENDINGS: dict[bytes, Ending] = {
     b"u": "unknown",
 }
 _NOBODY: tuple[Tenure, ...] = ()
+_IN_LINE = (b"waiting", b"ended", b"busy")
+"""What a claim or a release is answered where somebody waits: nothing unusual."""
 
 # The two replies that most calls get are bytes; all others are lists that begin with the mark.
 GRANTED = 1
@@ -56,8 +58,10 @@ def mark_of(raw: bytes | list[Any]) -> int:
 def read_quick(request: Asked, raw: Any, mark: int) -> Reply | None:
     """Read what most calls get; ``None`` for anything else, or under another birth mark."""
     if type(raw) is not bytes:
-        if type(raw) is not list or raw[0] != mark or isinstance(request, (Claim, Release)):
+        if type(raw) is not list or raw[0] != mark:
             return None
+        if isinstance(request, (Claim, Release)):
+            return read(request, raw) if raw[1] in _IN_LINE else None
         return _reader_of_takes()(raw)
     claim_id: str = request.claim_id  # type: ignore[union-attr]  # whoever gets bytes has one
     if raw[0] == GRANTED:
@@ -160,16 +164,16 @@ def read_notice(inbox: str, payload: bytes) -> Notice | None:
     if words[0] != "1":
         return None
     _, what, claim_id, token, life, since, slots, tag, reason = words
-    return Notice(
-        what=what,  # type: ignore[arg-type]  # the scripts say nothing else
-        inbox=inbox,
-        name=unescaped(tag),
-        claim_id=claim_id,
-        token=int(token),
-        life=int(life) / 1e6,
-        granted_at=int(since) / 1e6,
-        slots=_slots(slots.encode()),
-        reason=reason,
+    return Notice(  # by position: a caller waits for it
+        what,  # type: ignore[arg-type]  # the scripts say nothing else
+        inbox,
+        unescaped(tag),
+        claim_id,
+        int(token),
+        int(life) / 1e6,
+        int(since) / 1e6,
+        _slots(slots.encode()) if slots else (),
+        reason,
     )
 
 

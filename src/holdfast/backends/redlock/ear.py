@@ -12,14 +12,13 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from holdfast import clock
-from holdfast.backends.redis.ear import Ear as SingleEar
 from holdfast.backends.redis.inboxes import MISSED
 from holdfast.backends.redis.replies import read_notice
 from holdfast.backends.redis.requests import command
 from holdfast.backends.redlock.bundle import Bundle
 from holdfast.backends.redlock.council import Council
 from holdfast.backends.redlock.sync import SyncWire, look_after
-from holdfast.backends.waking import LONGEST
+from holdfast.backends.waking import LONGEST, PipedEar
 from holdfast.rules.messages import Notice
 
 CONNECT_WITHIN = 0.5
@@ -60,16 +59,14 @@ class KeeperWire(SyncWire):
     abandon = close
 
 
-class Ear(SingleEar):
+class Ear(PipedEar):
     """The inbox of one client: as on one server, but listening to all of them."""
 
     def __init__(self, wire: KeeperWire, address: str) -> None:
+        super().__init__()
         self._address = address
         self._quorum = wire
         wire.greeting = command("SUBSCRIBE", address)
-        self._bell, self._clapper = os.pipe()
-        os.set_blocking(self._bell, False)
-        os.set_blocking(self._clapper, False)
 
     @property
     def address(self) -> str:

@@ -8,6 +8,7 @@ PINS = by_pytest("pins", "tests/backends/postgres/test_pins.py")
 GUARD = by_pytest("guard", "tests/postgres/test_guard.py")
 FENCE = by_pytest("fence", "tests/postgres/test_fence.py")
 MISUSE = by_pytest("misuse", "tests/postgres/test_misuse.py")
+LATE = by_pytest("late cancel", "tests/backends/postgres/advisory/test_late_cancel.py")
 
 STEP = "backends/postgres/schema/steps/2_in_transactions.sql"
 
@@ -115,5 +116,13 @@ MUTANTS = (
         "WHERE f.token <= EXCLUDED.token;",
         "WHERE f.token < EXCLUDED.token;",
         FENCE,
+    ),
+    Mutant(
+        "advisory_keeps_a_cancelled_wait",
+        "a session lock that was granted just before its wait was cancelled is held by nobody",
+        "backends/advisory/taking.py",
+        "session.close()  # cancelled just after it was granted",
+        "pass  # cancelled just after it was granted",
+        LATE,
     ),
 )

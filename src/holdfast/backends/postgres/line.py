@@ -26,6 +26,9 @@ from holdfast.backends.postgres.requests import BATCH, Statement
 from holdfast.errors import BackendUnavailable
 from holdfast.rules.messages import Request
 
+CROWD = 64
+"""More than this go in two halves: while the server works on one, the loop serves the other."""
+
 LISTEN = Statement("listen", b"", (), (), ())
 """What is under way while a connection becomes an inbox; it carries nobody's request."""
 
@@ -99,7 +102,8 @@ class Line:
             self._listen(link)
             return
         jobs: list[Job] = []
-        while self._pending and len(jobs) < BATCH:
+        most = min(BATCH, max(CROWD, len(self._pending) // 2))
+        while self._pending and len(jobs) < most:
             job = self._pending.popleft()
             if not job.answer.done():
                 jobs.append(job)
@@ -185,12 +189,12 @@ class Line:
         if statement is LISTEN:
             self.hears = True
             self.deaf()  # whatever was told before that is lost
-        else:
+        if self._pending:
+            self._go()  # first, so that the server has work while these are served
+        if statement is not LISTEN:
             answers = self._office.read(statement, raw)
             for place, answer in zip(statement.places, answers, strict=True):
                 jobs[place].settle(answer)
-        if self._pending:
-            self._go()
 
     def _refused(self, jobs: list[Job], error: BackendUnavailable) -> None:
         """Tell everybody that nothing was done; what only lacked its schema is sent again, once."""

@@ -21,7 +21,7 @@ Answer: TypeAlias = "Reply | BackendUnavailable"
 
 CHANNEL = "holdfast_"
 
-_decoded = json.JSONDecoder().decode  # what json.loads comes to, without guessing the encoding
+_decoded = json.JSONDecoder().raw_decode  # json.loads without its guesses and looking for blanks
 
 
 class Office:
@@ -41,7 +41,7 @@ class Office:
 
     def read(self, statement: Statement, raw: bytes) -> list[Answer]:
         """Read a raw reply: one answer per request."""
-        found = _decoded(raw.decode())
+        found, _ = _decoded(raw.decode())
         cells = found if statement.many else [found]
         if cells and cells[0][0] != self.mark:
             self.see(cells[0][0])

@@ -29,13 +29,13 @@ def measure_sync(scale: Scale) -> list[Figure]:
         for peer, locks in found.items():
             works[peer] = stack.enter_context(peers.working(locks, server.url()))
         rivals: dict[str, Callable[[], float]] = {
-            label: _rate(label, work, scale.turn_for) for label, work in works.items()
+            label: rate(label, work, scale.turn_for) for label, work in works.items()
         }
         rivals[PGBENCH] = lambda: bare.pgbench(server, scale.turn_for)
         rates = interleaved(rivals, scale.rounds)
         aims = {PGBENCH: 0.6}
         return [
-            _figure("cycle, 1 thread", rates, one, aims.get(one)) for one in rates if one != OURS
+            figure("cycle, 1 thread", rates, one, aims.get(one)) for one in rates if one != OURS
         ]
 
 
@@ -50,12 +50,13 @@ def measure_async(scale: Scale) -> list[Figure]:
             rivals = _tasks(loop, works, tasks, scale.turn_for)
             rates = interleaved(rivals, scale.rounds)
             aim = None if tasks == 1 else 3.0
-            found.append(_figure(f"cycle, {tasks} tasks", rates, BARE, aim))
+            found.append(figure(f"cycle, {tasks} tasks", rates, BARE, aim))
         loop.run(stack.aclose())
     return found
 
 
-def _figure(what: str, rates: Samples, theirs: str, aim: float | None) -> Figure:
+def figure(what: str, rates: Samples, theirs: str, aim: float | None) -> Figure:
+    """Set holdfast's rate against one of the others'."""
     return Figure(
         what=what,
         ours=Value(median(rates[OURS]), "cycles/s"),
@@ -66,13 +67,15 @@ def _figure(what: str, rates: Samples, theirs: str, aim: float | None) -> Figure
     )
 
 
-def _rate(label: str, work: Work, seconds: float) -> Callable[[], float]:
-    def rate() -> float:
+def rate(label: str, work: Work, seconds: float) -> Callable[[], float]:
+    """Give what works for so long, and says how many cycles a second that were."""
+
+    def measured() -> float:
         started_at = time.perf_counter()
         cycles = work(f"{label}:0", started_at + seconds)
         return cycles / (time.perf_counter() - started_at)
 
-    return rate
+    return measured
 
 
 async def _works(server: PostgresServer, stack: AsyncExitStack) -> dict[str, AsyncWork]:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from benchmarks import figures
 from benchmarks.figures import Figure
-from benchmarks.postgres import cycles, hand_over, size, traffic
+from benchmarks.postgres import advisory, cycles, hand_over, size, traffic
 from benchmarks.postgres.scale import FULL, QUICK, Scale
 from tests.servers.postgres_binaries import chosen_postgres
 
@@ -26,6 +26,7 @@ WORKLOADS: dict[str, Callable[[Scale], list[Figure]]] = {
     "hand-over": hand_over.measure,
     "traffic": traffic.measure,
     "size": size.measure,
+    "advisory": advisory.measure,
 }
 
 

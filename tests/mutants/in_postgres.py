@@ -8,6 +8,8 @@ PINS = by_pytest("pins", "tests/backends/postgres/test_pins.py")
 GUARD = by_pytest("guard", "tests/postgres/test_guard.py")
 FENCE = by_pytest("fence", "tests/postgres/test_fence.py")
 MISUSE = by_pytest("misuse", "tests/postgres/test_misuse.py")
+QUEUE = by_pytest("long queue", "tests/backends/postgres/test_long_queue.py")
+LATE = by_pytest("late cancel", "tests/backends/postgres/advisory/test_late_cancel.py")
 
 STEP = "backends/postgres/schema/steps/2_in_transactions.sql"
 
@@ -51,6 +53,14 @@ MUTANTS = (
         "FOR UPDATE SKIP LOCKED;\n\n    -- It alone",
         "FOR NO KEY UPDATE SKIP LOCKED;\n\n    -- It alone",
         PINS,
+    ),
+    Mutant(
+        "sql_hand_over_reads_the_queue",
+        "on PostgreSQL a hand-over costs as much as there are waiters",
+        "backends/postgres/schema/4_claims.sql",
+        "WHERE q.ctid = w.found_at;",
+        "WHERE q.prefix = a_prefix AND q.name = a_name AND q.place = w.place;",
+        QUEUE,
     ),
     Mutant(
         "guard_does_not_pin",
@@ -115,5 +125,13 @@ MUTANTS = (
         "WHERE f.token <= EXCLUDED.token;",
         "WHERE f.token < EXCLUDED.token;",
         FENCE,
+    ),
+    Mutant(
+        "advisory_keeps_a_cancelled_wait",
+        "a session lock that was granted just before its wait was cancelled is held by nobody",
+        "backends/advisory/taking.py",
+        "session.close()  # cancelled just after it was granted",
+        "pass  # cancelled just after it was granted",
+        LATE,
     ),
 )

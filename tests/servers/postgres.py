@@ -95,6 +95,8 @@ class PostgresServer(Scoped):
 
     def kill(self) -> None:
         """Kill it with SIGKILL; what it started ends by itself, and is waited for."""
+        if self._process.running:
+            self._process.pause()  # first: it would start others for those that are killed
         children = self._children() if self._process.running else []
         for child in children:
             _send(child, signal.SIGKILL)

@@ -2,15 +2,13 @@
 
 It belongs to one event loop; asked from another, it is made anew there. One statement is under way
 at a time. Each request has its own time limit, and none can spoil the others': a connection is
-given up only when nobody who is under way on it can wait any longer. Connecting is done by a thread
-that ends with it, because it may have to ask the resolver. Counterpart: ``link``.
+given up only when nobody who is under way on it can wait any longer. It is connected by
+``dialling``; who waits for what is a ``job``. Counterpart: ``link``.
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
-import threading
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
@@ -20,29 +18,19 @@ from psycopg.pq.abc import PGresult
 
 from holdfast import clock
 from holdfast.backends.postgres import faults
+from holdfast.backends.postgres.dialling import Dialled, Dialler
+from holdfast.backends.postgres.job import Job
 from holdfast.backends.postgres.link import CONNECT_LIMIT, Link, value_of
 from holdfast.backends.postgres.office import Office, listening_words
 from holdfast.backends.postgres.requests import BATCH, Statement
-from holdfast.backends.postgres.sync import open_greeted
 from holdfast.errors import BackendUnavailable
-from holdfast.rules import backoff
-from holdfast.rules.messages import Reply, Request
+from holdfast.rules.messages import Request
+
+CROWD = 64
+"""More than this go in two halves: while the server works on one, the loop serves the other."""
 
 LISTEN = Statement("listen", b"", (), (), ())
 """What is under way while a connection becomes an inbox; it carries nobody's request."""
-
-
-class Job:
-    """One request on its way, and who waits for its answer."""
-
-    __slots__ = ("answer", "deadline", "mended", "request", "sent")
-
-    def __init__(self, request: Request, deadline: float, answer: asyncio.Future[Reply]) -> None:
-        self.request = request
-        self.deadline = deadline
-        self.answer = answer
-        self.sent = False
-        self.mended = False  # it was sent again once, to a server that is whole again
 
 
 class Line:
@@ -50,17 +38,15 @@ class Line:
 
     def __init__(self, office: Office, application: str) -> None:
         self._office = office
-        self._application = application
+        self._dialler = Dialler(office, application)
         self._pending: deque[Job] = deque()
         self._flying: tuple[Statement, list[Job]] | None = None
         self._last: PGresult | None = None
         self._overdue: asyncio.TimerHandle | None = None
         self._link: Link | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._opening: object = None
         self._scheduled = False
         self._alone = True  # the last statement carried one request
-        self._failures = 0
         self._trouble: BackendUnavailable | None = None  # why there is no connection, if known
         self._closed = False
         self.channel = ""
@@ -116,7 +102,8 @@ class Line:
             self._listen(link)
             return
         jobs: list[Job] = []
-        while self._pending and len(jobs) < BATCH:
+        most = min(BATCH, max(CROWD, len(self._pending) // 2))
+        while self._pending and len(jobs) < most:
             job = self._pending.popleft()
             if not job.answer.done():
                 jobs.append(job)
@@ -202,12 +189,12 @@ class Line:
         if statement is LISTEN:
             self.hears = True
             self.deaf()  # whatever was told before that is lost
-        else:
+        if self._pending:
+            self._go()  # first, so that the server has work while these are served
+        if statement is not LISTEN:
             answers = self._office.read(statement, raw)
             for place, answer in zip(statement.places, answers, strict=True):
-                _settle(jobs[place], answer)
-        if self._pending:
-            self._go()
+                jobs[place].settle(answer)
 
     def _refused(self, jobs: list[Job], error: BackendUnavailable) -> None:
         """Tell everybody that nothing was done; what only lacked its schema is sent again, once."""
@@ -218,7 +205,7 @@ class Line:
                 job.mended, job.sent = True, False
                 again.append(job)
             else:
-                _settle(job, error)
+                job.settle(error)
         self._pending.extendleft(reversed(again))
         if mendable:
             self._lost(error)
@@ -246,7 +233,7 @@ class Line:
         if self._flying is not None:
             _, jobs = self._landed()
             for job in jobs:
-                _settle(job, error)
+                job.settle(error)
         if heard:
             self._open_later()
         if self._pending and self._loop is not None:
@@ -272,60 +259,18 @@ class Line:
         self._flush()
 
     def _open(self) -> None:
-        loop = self._loop
-        if self._opening is not None or self._closed or loop is None:
-            return
-        mine = self._opening = object()
+        if self._loop is not None:
+            self._dialler.dial(self._loop, self.channel, self._opened)
 
-        def work() -> None:
-            outcome: Link | BackendUnavailable
-            try:
-                outcome = self._connect()
-            except BackendUnavailable as error:
-                outcome = error
-            except Exception as error:  # noqa: BLE001 - whoever waits must hear of it
-                outcome = faults.unreachable(self._office.shown, repr(error))
-            if self._closed and isinstance(outcome, Link):
-                outcome.close()  # here: the loop may be busy, or over
-                outcome = faults.closed(self._office.shown)
-            try:
-                loop.call_soon_threadsafe(self._opened, mine, outcome)
-            except RuntimeError:  # the loop is closed
-                if isinstance(outcome, Link):
-                    outcome.close()
-
-        threading.Thread(target=work, name="holdfast-postgres-connect", daemon=True).start()
-
-    def _connect(self) -> Link:
-        """Connect, prepare what will be said often, and listen; on a thread."""
-        deadline = clock.now() + CONNECT_LIMIT
-        link = open_greeted(self._office, self._application, deadline)
-        try:
-            link.prepare(self._office.post.texts, deadline)
-            if self.channel and self._office.survey.push:
-                link.query(listening_words(self.channel), deadline)
-                link.listens = True
-        except BaseException as error:
-            link.close()
-            if isinstance(error, BackendUnavailable):
-                error.outcome = "none"  # nothing of anybody's was sent
-            raise
-        return link
-
-    def _opened(self, mine: object, outcome: Link | BackendUnavailable) -> None:
-        if self._opening is not mine or self._closed or self._loop is None:
-            if isinstance(outcome, Link):
-                outcome.close()
-            return
-        self._opening = None
+    def _opened(self, outcome: Dialled) -> None:
+        assert self._loop is not None  # noqa: S101 - it was asked for on it
         self._trouble = outcome if isinstance(outcome, BackendUnavailable) else None
         if isinstance(outcome, BackendUnavailable):
             while self._pending:
-                _settle(self._pending.popleft(), outcome)
+                self._pending.popleft().settle(outcome)
             if self.channel:
                 self._open_later()
             return
-        self._failures = 0
         self._link = outcome
         if not self._office.survey.push:
             self.channel = ""
@@ -337,11 +282,8 @@ class Line:
 
     def _open_later(self) -> None:
         """Connect again, so that the inbox hears; nobody may be asking while all of them wait."""
-        if self._closed or self._loop is None:
-            return
-        dice = int.from_bytes(os.urandom(4)) / (1 << 32)
-        self._loop.call_later(backoff.pause(self._failures, dice), self._reopen)
-        self._failures += 1
+        if not self._closed and self._loop is not None:
+            self._loop.call_later(self._dialler.pause(), self._reopen)
 
     def _reopen(self) -> None:
         if self._link is None:
@@ -352,6 +294,7 @@ class Line:
     def close(self) -> None:
         """Let go; from another thread or loop, the loop does it itself."""
         self._closed = True
+        self._dialler.close()
         loop = self._loop
         if loop is None or loop.is_closed():
             return
@@ -368,12 +311,13 @@ class Line:
     def _hang_up(self) -> None:
         self._lost(faults.closed(self._office.shown))
         while self._pending:
-            _settle(self._pending.popleft(), faults.closed(self._office.shown))
+            self._pending.popleft().settle(faults.closed(self._office.shown))
 
     def _move_to(self, loop: asyncio.AbstractEventLoop) -> None:
         """Leave what belongs to another loop: it cannot be used here, and is most likely over."""
         old, link = self._loop, self._link
-        self._loop, self._link, self._flying, self._opening = loop, None, None, None
+        self._loop, self._link, self._flying = loop, None, None
+        self._dialler.forget()
         self._pending.clear()
         self._scheduled = self.hears = False
         if link is not None:
@@ -381,15 +325,6 @@ class Line:
                 old.call_soon_threadsafe(_detach, old, link)
             else:
                 link.close()
-
-
-def _settle(job: Job, answer: Reply | BackendUnavailable) -> None:
-    if job.answer.done():
-        return
-    if isinstance(answer, BackendUnavailable):
-        job.answer.set_exception(answer)
-    else:
-        job.answer.set_result(answer)
 
 
 def _detach(loop: asyncio.AbstractEventLoop | None, link: Link) -> None:

@@ -41,6 +41,8 @@ class Link:
         self.listens = False
         self.heard: list[tuple[str, str]] = []  # channel and payload of what came unasked
         self._uses: dict[str, int] = {}
+        self._inward = select.poll()
+        self._inward.register(self.descriptor, select.POLLIN)
         self._last: PGresult | None = None  # what came so far of a result that is still read
 
     def ask(self, statement: Statement, deadline: float) -> bytes:
@@ -96,8 +98,7 @@ class Link:
 
     def has_something(self) -> bool:
         """Whether something came although nobody asked: a notice, or the end."""
-        ready: list[Any] = _polled(self.connection.socket, select.POLLIN, 0.0)
-        return bool(ready)
+        return bool(self._inward.poll(0))
 
     def take_in(self) -> None:
         """Read what came unasked; raise if it was the end."""
@@ -132,7 +133,7 @@ class Link:
                     connection.consume_input()
             while True:
                 while connection.is_busy():
-                    if not _polled(connection.socket, select.POLLIN, self._left(deadline)):
+                    if not self._inward.poll(_milliseconds(self._left(deadline))):
                         raise faults.silent(self.shown)
                     connection.consume_input()
                 result = connection.get_result()
@@ -214,7 +215,12 @@ def _said(connection: PGconn) -> str:
 def _polled(descriptor: int, events: int, seconds: float) -> list[Any]:
     poll = select.poll()
     poll.register(descriptor, events)
-    return poll.poll(seconds * 1000 + (0.999 if seconds else 0))
+    return poll.poll(_milliseconds(seconds))
+
+
+def _milliseconds(seconds: float) -> float:
+    """Round up, so that nobody gives up a moment before the time is over."""
+    return seconds * 1000 + 0.999
 
 
 def _text(value: bytes | None) -> str:

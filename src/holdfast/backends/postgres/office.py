@@ -21,6 +21,8 @@ Answer: TypeAlias = "Reply | BackendUnavailable"
 
 CHANNEL = "holdfast_"
 
+_decoded = json.JSONDecoder().raw_decode  # json.loads without its guesses and looking for blanks
+
 
 class Office:
     """One client's correspondence with its database."""
@@ -39,7 +41,7 @@ class Office:
 
     def read(self, statement: Statement, raw: bytes) -> list[Answer]:
         """Read a raw reply: one answer per request."""
-        found = json.loads(raw)
+        found, _ = _decoded(raw.decode())
         cells = found if statement.many else [found]
         if cells and cells[0][0] != self.mark:
             self.see(cells[0][0])

@@ -33,7 +33,7 @@ class TestOutage:
     async def test_a_waiter_rides_over_an_outage(self, world: World) -> None:
         """Once in the queue an outage shorter than the patience costs nobody his place."""
         outage = world.unreachable()
-        alice, bob = world.party(), world.party(call_limit=0.3)
+        alice, bob = world.party(), world.party()
         held = await alice.acquire("x", ttl=60)
         pending = await world.in_line(bob)
         with outage:
@@ -46,9 +46,9 @@ class TestOutage:
     async def test_a_wait_that_ends_in_an_outage_is_unavailable(self, world: World) -> None:
         """What is unresolved when ``wait`` ends is ``BackendUnavailable``, and dies by itself."""
         outage = world.unreachable()
-        alice, bob = world.party(), world.party(call_limit=0.3)
+        alice, bob = world.party(), world.party(call_limit=1.0)
         held = await alice.acquire("x", ttl=60)
-        pending = await world.in_line(bob, wait=0.5)
+        pending = await world.in_line(bob, wait=1.5)
         with outage, pytest.raises(BackendUnavailable) as error:
             await pending
         assert error.value.outcome == "unknown"

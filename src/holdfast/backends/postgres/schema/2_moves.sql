@@ -49,23 +49,22 @@ BEGIN
     RETURN NULL;
 END $$;
 
--- Whether somebody listens to an inbox. A listening session holds a shared advisory lock under the client's
--- number; a session's own lock is no hindrance to itself, so it also looks at its own channels. What is not
--- known counts as open: a question mark says that its client was still about to listen.
-CREATE FUNCTION holdfast.is_open(a_inbox text) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
-DECLARE
-    key bigint;
+-- Give back an inbox's lock that was got by trying: nobody else has it. A session's own lock is no hindrance to
+-- itself, so the inbox is open all the same if it is this session's.
+CREATE FUNCTION holdfast.is_own(a_inbox text) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
-    IF a_inbox = '' OR right(a_inbox, 1) = '?' THEN
-        RETURN true;
-    END IF;
-    key := ('x' || right(a_inbox, 16))::bit(64)::bigint;
-    IF NOT pg_try_advisory_lock(key) THEN
-        RETURN true;
-    END IF;
-    PERFORM pg_advisory_unlock(key);
+    PERFORM pg_advisory_unlock(('x' || right(a_inbox, 16))::bit(64)::bigint);
     RETURN EXISTS (SELECT FROM pg_listening_channels() AS own WHERE own = a_inbox);
 END $$;
+
+-- Whether somebody listens to an inbox. A listening session holds a shared advisory lock under the client's
+-- number. What is not known counts as open: a question mark says that its client was still about to listen.
+CREATE FUNCTION holdfast.is_open(a_inbox text) RETURNS boolean LANGUAGE sql VOLATILE
+RETURN CASE
+    WHEN a_inbox = '' OR right(a_inbox, 1) = '?' THEN true
+    WHEN pg_try_advisory_lock(('x' || right(a_inbox, 16))::bit(64)::bigint) THEN holdfast.is_own(a_inbox)
+    ELSE true
+END;
 
 -- Leave a notice for a grant's client; it goes out with the commit. What is too long is asked for instead.
 CREATE FUNCTION holdfast.tell(a_what text, g holdfast.seats, a_life bigint) RETURNS void

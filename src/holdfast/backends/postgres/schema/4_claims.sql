@@ -92,24 +92,20 @@ BEGIN
     RETURN '[' || holdfast.birth() || ',"w",' || retry || ',[' || holdfast.tenure(n, a_now) || ']]';
 END $$;
 
--- Hold a name, join its queue, or be told who has it.
+-- Hold a name, join its queue, or be told who has it. Here is only what most claims need: each expression of
+-- a function is set up anew in every transaction, so a short function is a quick one.
 CREATE FUNCTION holdfast.claim(
     a_prefix text, a_quarantine bigint, a_name text, a_id text, a_seen bigint, a_kind text,
     a_capacity bigint, a_weight bigint, a_ttl bigint, a_patience bigint, a_inbox text, a_holder jsonb,
     a_metadata jsonb, a_detached boolean
 ) RETURNS text LANGUAGE plpgsql VOLATILE SET enable_seqscan = off AS $$
 DECLARE
-    n holdfast.seats;
-    w holdfast.waiters;
-    g holdfast.seats;
     moment bigint := holdfast.clock();
-    held_back bigint := holdfast.held_back(a_quarantine, moment);
-    larger bigint;
     reply text;
 BEGIN
-    -- Nobody holds it, nobody waits, and it is no semaphore: most claims. That the clock is read before the
-    -- row is locked does no harm here: nothing ends by it, and it is read after the question was sent.
-    IF a_kind <> 'semaphore' AND held_back = 0 AND a_weight <= a_capacity THEN
+    -- Nobody holds it, nobody waits, and it is no semaphore. That the clock is read before the row is locked
+    -- does no harm here: nothing ends by it, and it is read after the question was sent.
+    IF a_kind <> 'semaphore' AND a_weight <= a_capacity AND holdfast.held_back(a_quarantine, moment) = 0 THEN
         UPDATE holdfast.seats AS s SET
             claim_id = a_id, token = greatest(s.last_token + 1, moment, a_seen + 1),
             ends_at = moment + a_ttl, granted_at = moment, weight = a_weight, ttl = a_ttl,
@@ -119,12 +115,29 @@ BEGIN
             forget_on = greatest(s.forget_on, holdfast.forgettable(moment + a_ttl))
         WHERE s.prefix = a_prefix AND s.name = a_name AND s.seat = 0
             AND s.taken = 0 AND s.waiting = 0 AND strpos(s.ended, a_id) = 0
-        RETURNING s.token INTO larger;
+        RETURNING holdfast.granted(s.token, a_ttl, moment, NULL) INTO reply;
         IF FOUND THEN
-            RETURN holdfast.granted(larger, a_ttl, moment, NULL);
+            RETURN reply;
         END IF;
     END IF;
+    RETURN holdfast.claim_in_full(a_prefix, a_quarantine, a_name, a_id, a_seen, a_kind, a_capacity, a_weight,
+        a_ttl, a_patience, a_inbox, a_holder, a_metadata, a_detached);
+END $$;
 
+-- The whole of it: rules/claim.py.
+CREATE FUNCTION holdfast.claim_in_full(
+    a_prefix text, a_quarantine bigint, a_name text, a_id text, a_seen bigint, a_kind text,
+    a_capacity bigint, a_weight bigint, a_ttl bigint, a_patience bigint, a_inbox text, a_holder jsonb,
+    a_metadata jsonb, a_detached boolean
+) RETURNS text LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    n holdfast.seats;
+    w holdfast.waiters;
+    g holdfast.seats;
+    moment bigint;
+    held_back bigint;
+    reply text;
+BEGIN
     n := holdfast.take_up(a_prefix, a_name);
     moment := holdfast.clock();
     held_back := holdfast.held_back(a_quarantine, moment);
@@ -214,58 +227,89 @@ END $$;
 CREATE FUNCTION holdfast.refused(a_why text, a_detail text) RETURNS text LANGUAGE sql STABLE
 RETURN json_build_array(holdfast.birth(), 'r', a_why, a_detail)::text;
 
--- Give a lease back ('r'), or end a claim whatever became of it ('w').
+-- Give a lease back ('r'), or end a claim whatever became of it ('w'). Here is only what most of them need.
 CREATE FUNCTION holdfast.finish(
     a_prefix text, a_quarantine bigint, a_name text, a_id text, a_how text
 ) RETURNS text LANGUAGE plpgsql VOLATILE SET enable_seqscan = off AS $$
 DECLARE
-    n holdfast.seats;
-    w holdfast.waiters;
-    held integer;
     moment bigint := holdfast.clock();
-    held_back bigint := holdfast.held_back(a_quarantine, moment);
-    life bigint;
-    how text := a_how;
+    held tid;
+    in_line integer;
+    whole bigint;
+    last bigint;
+    simple boolean;
+    reply text;
 BEGIN
     -- FOR UPDATE, so that nobody can have pinned it; who has is not waited for.
-    SELECT * INTO n FROM holdfast.seats AS s
+    SELECT s.ctid, s.waiting, s.capacity, s.last_token, s.patience_floor > moment AND s.kind <> 'semaphore'
+    INTO held, in_line, whole, last, simple FROM holdfast.seats AS s
     WHERE s.prefix = a_prefix AND s.name = a_name AND s.seat = 0
         AND s.taken = 1 AND s.claim_id = a_id AND s.ends_at > moment
     FOR UPDATE SKIP LOCKED;
 
-    -- It alone holds the name, and nobody waits: most releases.
-    IF FOUND AND n.waiting = 0 THEN
+    -- It alone holds the name, and nobody waits. The row is locked, so it stays where it was found.
+    IF in_line = 0 THEN
         UPDATE holdfast.seats AS s SET
             claim_id = NULL, taken = 0, ended = holdfast.buried(s.ended, a_id, a_how, moment)
-        WHERE s.prefix = a_prefix AND s.name = a_name AND s.seat = 0;
-        RETURN '[' || holdfast.birth() || ',"e","' || a_how || '",[]]';
+        WHERE s.ctid = held
+        RETURNING '[' || holdfast.birth()::text || ',"e","' || a_how || '",[]]' INTO reply;
+    ELSIF simple AND holdfast.held_back(a_quarantine, moment) = 0 THEN
+        reply := holdfast.pass_on(a_prefix, a_name, held, whole, last, a_id, a_how, moment);
     END IF;
-
-    -- The head of the queue is its heir, if nobody in line has lost patience, the head can be told, and it
-    -- takes all there is: most hand-overs.
-    IF FOUND AND n.patience_floor > moment AND n.kind <> 'semaphore' AND held_back = 0 THEN
-        SELECT * INTO w FROM holdfast.waiters AS q
-        WHERE q.prefix = a_prefix AND q.name = a_name ORDER BY q.place LIMIT 1;
-        IF w.weight = n.capacity AND holdfast.is_open(w.inbox) THEN
-            DELETE FROM holdfast.waiters AS q
-            WHERE q.prefix = a_prefix AND q.name = a_name AND q.place = w.place;
-            life := least(3000000, w.ttl);
-            n.last_token := greatest(n.last_token + 1, moment, w.seen_token + 1);
-            UPDATE holdfast.seats AS s SET
-                claim_id = w.claim_id, token = n.last_token, ends_at = moment + life, granted_at = moment,
-                weight = w.weight, ttl = w.ttl, inbox = w.inbox, holder = w.holder,
-                metadata = w.metadata, detached = w.detached, slots = NULL, broken = '',
-                last_token = n.last_token, waiting = s.waiting - 1,
-                ended = holdfast.buried(s.ended, a_id, a_how, moment),
-                forget_on = greatest(s.forget_on, holdfast.forgettable(moment + life))
-            WHERE s.prefix = a_prefix AND s.name = a_name AND s.seat = 0
-            RETURNING s.* INTO n;
-            PERFORM holdfast.tell('granted', n, life);
-            RETURN '[' || holdfast.birth() || ',"e","' || a_how || '",['
-                || holdfast.tenure(n, moment) || ']]';
-        END IF;
+    IF reply IS NOT NULL THEN
+        RETURN reply;
     END IF;
+    RETURN holdfast.finish_in_full(a_prefix, a_quarantine, a_name, a_id, a_how);
+END $$;
 
+-- Let the head of the queue inherit the one grant there is, found at a_held: most hand-overs. It can if it takes
+-- all there is and can be told; else NULL, and nothing is changed.
+CREATE FUNCTION holdfast.pass_on(
+    a_prefix text, a_name text, a_held tid, a_capacity bigint, a_last bigint, a_id text, a_how text, a_now bigint
+) RETURNS text LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    w record;
+    larger bigint;
+    life bigint;
+    reply text;
+    told text;
+BEGIN
+    SELECT q.ctid AS found_at, q.* INTO w FROM holdfast.waiters AS q
+    WHERE q.prefix = a_prefix AND q.name = a_name ORDER BY q.place LIMIT 1;
+    IF NOT FOUND OR w.weight <> a_capacity OR NOT holdfast.is_open(w.inbox) THEN
+        RETURN NULL;
+    END IF;
+    larger := greatest(a_last + 1, a_now, w.seen_token + 1);
+    life := least(3000000, w.ttl);
+    -- By its place on the page: on an empty table a planner may look it up among all who wait for the name.
+    DELETE FROM holdfast.waiters AS q WHERE q.ctid = w.found_at;
+    UPDATE holdfast.seats AS s SET
+        claim_id = w.claim_id, token = larger, ends_at = a_now + life, granted_at = a_now,
+        weight = w.weight, ttl = w.ttl, inbox = w.inbox, holder = w.holder,
+        metadata = w.metadata, detached = w.detached, slots = NULL, broken = '',
+        last_token = larger, waiting = s.waiting - 1,
+        ended = holdfast.buried(s.ended, a_id, a_how, a_now),
+        forget_on = greatest(s.forget_on, holdfast.forgettable(a_now + life))
+    WHERE s.ctid = a_held
+    RETURNING '[' || holdfast.birth()::text || ',"e","' || a_how || '",['
+        || holdfast.tenure(s, a_now)::text || ']]' INTO reply;
+    IF w.inbox <> '' THEN
+        told := pg_notify(rtrim(w.inbox, '?'), concat_ws(
+            E'\x1f', 1, 'granted', w.claim_id, larger, life, a_now, '', w.name, ''));
+    END IF;
+    RETURN reply;
+END $$;
+
+-- The whole of it: rules/claim.py.
+CREATE FUNCTION holdfast.finish_in_full(
+    a_prefix text, a_quarantine bigint, a_name text, a_id text, a_how text
+) RETURNS text LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    n holdfast.seats;
+    held integer;
+    moment bigint;
+    how text := a_how;
+BEGIN
     IF a_how = 'r' AND holdfast.is_new(a_prefix, a_name) THEN
         RETURN '[' || holdfast.birth() || ',"e","u",[]]';
     END IF;

@@ -47,7 +47,7 @@ def suspending(*, contended: bool) -> Stage:
         stage.rival_takes(ttl=1.5)
     stage.wire = SuspendingWire(stage.clock, stage.server)
     stage.session.wire = stage.wire
-    stage.runtime.bell = lambda: SuspendingBell(stage.clock)  # type: ignore[method-assign]
+    stage.session.bell = lambda: SuspendingBell(stage.clock)
     return stage
 
 

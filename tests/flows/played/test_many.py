@@ -230,7 +230,7 @@ def test_cancelled_anywhere_leaves_nothing(contended: bool, at_once: bool) -> No
             stage.rival_takes("b", ttl=2.5)
         stage.wire = SuspendingOnce(stage.clock, stage.server)
         stage.session.wire = stage.wire
-        stage.runtime.bell = partial(SuspendingBell, stage.clock)  # type: ignore[method-assign]
+        stage.session.bell = partial(SuspendingBell, stage.clock)
         flow = acquire_all(stage.session, orders(wait=60), ("", 0), at_once=at_once)
         if not cancelled_at(step, flow):
             break

@@ -81,6 +81,14 @@ def test_a_mark_whose_slot_has_gone_elsewhere(sign: str) -> None:
     assert clerk.map.known(gone) == (THERE if sign == "MOVED" else HERE)
 
 
+def test_a_node_that_has_become_a_replica() -> None:
+    """It sends everybody elsewhere, for each of its slots: that is not asked thousands of times."""
+    gone = [Exception(f"MOVED {slot_of(f'birth {number}')} h:2") for number in range(10)]
+    with pytest.raises(BackendUnavailable, match="elsewhere") as refusal:
+        Clerk().hears(*gone)
+    assert refusal.value.transient
+
+
 @pytest.mark.parametrize("text", ["CLUSTERDOWN The cluster is down", "LOADING", "BUSY a script"])
 def test_a_node_that_cannot_answer_is_not_used(text: str) -> None:
     """Whatever it says instead is an error of the call."""

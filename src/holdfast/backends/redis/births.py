@@ -23,6 +23,9 @@ from holdfast.backends.redis.topology import ClusterMap, redirected
 Questions = Generator[bytes, Any, float]
 """Gives commands, is sent their replies, and ends with the time until which nothing is granted."""
 
+REDIRECTIONS = 2
+"""A node from which so many slots have gone has most likely lost them all: see who has them."""
+
 _UPTIME = re.compile(r"uptime_in_seconds:(\d+)")
 
 
@@ -63,6 +66,8 @@ class Births:
             if str(raw).startswith("NOPERM"):
                 break
             left.add(self._redirected(where, str(raw)))
+            if len(left) > REDIRECTIONS:
+                raise faults.refused(self._target.shown, "TRYAGAIN its slots have gone elsewhere")
         # No mark can be had (it has no slot yet, the map is being drawn anew, or this user may not
         # ask), so only its age can tell whether it may have forgotten something.
         raw = yield command("INFO", "server")

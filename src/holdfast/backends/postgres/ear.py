@@ -17,7 +17,7 @@ from holdfast.backends.postgres.link import Link
 from holdfast.backends.postgres.office import Office, listening_words
 from holdfast.backends.postgres.replies import read_notice
 from holdfast.backends.postgres.sync import SyncWire
-from holdfast.backends.waking import LONGEST
+from holdfast.backends.waking import LONGEST, PipedEar
 from holdfast.errors import BackendUnavailable
 from holdfast.rules import backoff
 from holdfast.rules.messages import Item, Notice, Renew
@@ -131,15 +131,13 @@ class Readiness:
         return until
 
 
-class Ear:
+class Ear(PipedEar):
     """The inbox of one client, heard by its keeper on the keeper's own connection."""
 
     def __init__(self, wire: KeeperWire, address: str) -> None:
+        super().__init__()
         self._wire = wire
         wire.channel = address
-        self._bell, self._clapper = os.pipe()
-        os.set_blocking(self._bell, False)
-        os.set_blocking(self._clapper, False)
         self._readiness = Readiness(wire)
 
     @property
@@ -156,27 +154,6 @@ class Ear:
             self._wait(until)
         pending, wire.pending = wire.pending, []
         return pending
-
-    def wake(self) -> None:
-        """Ring one's own bell; a full pipe is awake anyway."""
-        with suppress(OSError):
-            os.write(self._clapper, b"\0")
-
-    def close(self) -> None:
-        """Stop hearing; the wire hangs up."""
-        self.forget()
-
-    def forget(self) -> None:
-        """Close the inherited pipe only."""
-        bell, self._bell = self._bell, -1
-        clapper, self._clapper = self._clapper, -1
-        for end in (bell, clapper):
-            if end >= 0:
-                os.close(end)
-
-    def lifeline(self) -> int | None:
-        """Give none: a server cannot tell a dead client from a slow one before its lease ends."""
-        return None
 
     def _wait(self, until: float) -> None:
         poll = select.poll()

@@ -12,12 +12,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from holdfast.api import once_run
 from holdfast.api.lease import _LeaseFace
 from holdfast.flows import limit, once, singleton, swap
 from holdfast.rules import lease
 from holdfast.rules.desk import Desk
 from holdfast.rules.record_messages import Moved
 from holdfast.testing.history.terms import Terms
+from holdfast.testing.workload import errands
 from holdfast.testing.workload.crew import Crew
 from holdfast.testing.workload.plan import Habits, Plan
 
@@ -77,25 +79,48 @@ def nobody_passes_it_on() -> None:
     replace(Desk, "hand_over", lambda _desk, _asking=(): None)
 
 
-def writing_blindly() -> None:
-    """Write over whatever is there, and use what is only reserved."""
-    usual = swap.replace
+def only(*wanted: str) -> None:
+    """Let the workers run these errands alone: they meet, however slow the machine is."""
+    replace(errands, "possible", lambda _client, _names: wanted)
 
-    async def blindly(session: Any, space: Any, name: str, value: Any, **terms: Any) -> Any:
-        reply = await usual(session, space, name, value, **terms)
-        if isinstance(reply, Moved) and reply.why == "version":
-            terms["if_version"] = reply.entry.version
-            reply = await usual(session, space, name, value, **terms)
-        return reply
 
-    async def at_once(_session: Any, _ready_at: float) -> None:
-        pass
+soundly = swap.replace
 
+
+async def blindly(session: Any, space: Any, name: str, value: Any, **terms: Any) -> Any:
+    """Write over whatever is there."""
+    reply = await soundly(session, space, name, value, **terms)
+    if isinstance(reply, Moved) and reply.why == "version":
+        terms["if_version"] = reply.entry.version
+        reply = await soundly(session, space, name, value, **terms)
+    return reply
+
+
+async def nothing_there(*_anything: Any) -> None:
+    """Find nothing, or wait for nothing."""
+
+
+def adding_blindly() -> None:
+    """Write a sum over what somebody else has written meanwhile."""
+    only("add")
     replace(swap, "replace", blindly)
+
+
+def doing_it_again() -> None:
+    """Do what has been done, and write it over what came of it."""
+    only("do once", "run per slot")
     replace(once, "replace", blindly)
+    replace(once_run, "recall", nothing_there)
     replace(singleton, "replace", blindly)
     replace(singleton, "_is_closed", lambda _session, _entry: False)
-    replace(limit, "_sleep_until", at_once)
+
+
+def spending_what_is_reserved() -> None:
+    """Take a permit as soon as it is promised."""
+    only("take")
+    replace(errands, "RATE", 2)  # a rate that even a slow machine exceeds
+    replace(errands, "PATIENCE", 10.0)
+    replace(limit, "_sleep_until", nothing_there)
 
 
 @dataclass(frozen=True)
@@ -115,7 +140,9 @@ SABOTAGES = {
     "believing too long": Sabotage(believing_too_long, {"unrenewed": 1.0}, 1.6),
     "losing in silence": Sabotage(losing_in_silence, {"limited": 1.0}, 1.2),
     "nobody passes it on": Sabotage(nobody_passes_it_on),
-    "writing blindly": Sabotage(writing_blindly, {"errands": 1.0}),
+    "adding blindly": Sabotage(adding_blindly, {"errands": 1.0}),
+    "doing it again": Sabotage(doing_it_again, {"errands": 1.0}),
+    "spending what is reserved": Sabotage(spending_what_is_reserved, {"errands": 1.0}),
 }
 
 

@@ -23,7 +23,9 @@ FOUND = {
     "believing too long": {"succession"},
     "losing in silence": {"telling"},
     "nobody passes it on": {"endings"},
-    "writing blindly": {"updates", "results", "slots", "rates"},
+    "adding blindly": {"updates"},
+    "doing it again": {"results", "slots"},
+    "spending what is reserved": {"rates"},
 }
 
 

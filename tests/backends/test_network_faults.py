@@ -81,10 +81,10 @@ async def test_a_lost_reply_to_a_renewal(far: Far, mode: Mode) -> None:
     with Proxy(far.address()) as proxy:
         async with world_at(far.through(proxy), mode) as world:
             alice = world.party()
-            lease = await alice.acquire("x", ttl=2)
+            lease = await alice.acquire("x", ttl=4)
             proxy.drop_reply(far.renew, times=2)
-            await world.pass_time(3.0)
-            assert proxy.dropped_replies == 2
+            await eventually_async(lambda: proxy.dropped_replies == 2, 5.0, "two lost replies")
+            await world.until_renewed(lease)
             assert lease.held
 
 
@@ -113,7 +113,7 @@ async def test_a_lost_reply_to_a_claim_that_waits(far: Far, mode: Mode) -> None:
             await bob.show("x")
             proxy.drop_reply(far.claim)
             pending = await world.in_line(bob)
-            await eventually_async(lambda: proxy.dropped_replies == 1, 2.0, "one lost reply")
+            await eventually_async(lambda: proxy.dropped_replies == 1, 8.0, "one lost reply")
             assert (await world.look()).waiters == 1
             await alice.release(lease)
             assert (await pending).held
@@ -151,7 +151,7 @@ async def test_a_silent_peer_is_noticed(far: Far, mode: Mode) -> None:
             began = time.monotonic()
             with pytest.raises(BackendUnavailable):
                 await alice.acquire("x", wait=None)
-            assert time.monotonic() - began < 2
+            assert time.monotonic() - began < 5
             proxy.mend()
             assert (await alice.acquire("x")).held
 

@@ -119,10 +119,10 @@ async def test_a_timeout_of_nothing_is_none(lab: Lab) -> None:
 async def test_an_expired_lock_passes_on(any_lab: Lab) -> None:
     """Who waits gets it when the timeout is over, and the first holder is told at its release."""
     first, second = any_lab.lock(timeout=0.3), any_lab.lock(timeout=5)
-    assert await done(first.acquire())
     started_at = time.monotonic()
+    assert await done(first.acquire())
     assert await done(second.acquire())
-    assert 0.2 < time.monotonic() - started_at < 3
+    assert 0.3 < time.monotonic() - started_at < 5
     with pytest.raises(LockNotOwnedError):
         await done(first.release())
     assert await done(second.owned())
@@ -135,7 +135,7 @@ async def test_a_blocking_timeout_is_kept(any_lab: Lab) -> None:
     wait, sleep = 0.4, 0.05
     started_at = time.monotonic()
     assert await done(any_lab.lock(sleep=sleep, blocking_timeout=wait).acquire()) is False
-    assert wait - sleep < time.monotonic() - started_at < wait + 1
+    assert wait - sleep < time.monotonic() - started_at < wait + 4
 
 
 async def test_a_blocking_timeout_is_kept_in_line(any_lab: Lab) -> None:
@@ -144,7 +144,7 @@ async def test_a_blocking_timeout_is_kept_in_line(any_lab: Lab) -> None:
     assert await done(holder.acquire())
     started_at = time.monotonic()
     assert await done(any_lab.lock().acquire(blocking_timeout=0.3)) is False
-    assert 0.25 < time.monotonic() - started_at < 1.5
+    assert 0.25 < time.monotonic() - started_at < 5
     await done(holder.release())
 
 
@@ -179,8 +179,8 @@ async def test_what_a_call_says_goes_before_what_the_lock_says(lab: Lab) -> None
 def test_sleep_can_be_given_to_the_call(server: Any) -> None:
     """The sync twin takes it first, as redis-py's does."""
     lab = Lab(server, "sync")
-    assert lab.client.set(lab.name, "x", px=250)
     started_at = time.monotonic()
+    assert lab.client.set(lab.name, "x", px=250)
     assert lab.lock(sleep=60).acquire(0.02, True, 5) is True
     assert 0.15 < time.monotonic() - started_at < 5
     lab.client.close()
@@ -343,7 +343,7 @@ def test_another_thread_can_release(server: Any) -> None:
     releasing = Thread(target=lock.release)
     releasing.start()
     releasing.join()
-    assert lab.lock().acquire(blocking_timeout=1)
+    assert lab.lock().acquire(blocking_timeout=5)
     lab.client.close()
 
 
@@ -370,5 +370,5 @@ async def test_a_cancelled_release_can_be_repeated(server: Any) -> None:
     if lock.local.token is not None and await lock.owned():
         await lock.release()
     assert await lock.locked() is False
-    assert await lab.lock().acquire(blocking_timeout=2)
+    assert await lab.lock().acquire(blocking_timeout=5)
     await lab.close()

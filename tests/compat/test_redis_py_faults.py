@@ -123,7 +123,7 @@ async def test_cancelling_is_not_held_up_by_a_silent_server(server: RedisServer)
         taking.cancel()
         with pytest.raises(asyncio.CancelledError):
             await taking
-        assert time.monotonic() - started_at < 2
+        assert time.monotonic() - started_at < 5
         await client.aclose()
     await lab.close()
 
@@ -135,7 +135,7 @@ async def test_without_a_line_the_key_is_polled(lab: Lab, caplog: pytest.LogCapt
     with RedisServer(user=rules) as server:
         inner = Lab(server, lab.kind)
         client = inner.new_client(username="app", password="hush")
-        first, second = inner.lock(client, timeout=0.5), inner.lock(client, timeout=5)
+        first, second = inner.lock(client, timeout=2), inner.lock(client, timeout=5)
         with caplog.at_level(logging.WARNING, "holdfast"):
             assert await done(first.acquire())
             assert await done(second.acquire(blocking_timeout=0.2)) is False
@@ -161,7 +161,7 @@ async def test_the_line_may_fail_at_any_moment(lab: Lab) -> None:
             if call is not None:
                 assert await done(call()) is True
             await done(lock.release())
-            assert await done(other.acquire(blocking_timeout=0.5))
+            assert await done(other.acquire(blocking_timeout=5))
             await done(other.do_release(other.local.token))
             token = "from elsewhere"
             assert await done(other.do_acquire(token))
@@ -177,10 +177,10 @@ async def test_the_line_may_fail_at_any_moment(lab: Lab) -> None:
 async def test_a_place_lost_while_polling_is_taken_again(lab: Lab) -> None:
     """Whoever polls keeps its place, and stands in line anew when it was taken away."""
     assert lab.ask("SET", lab.name, "a stranger's")
-    waiter = Waiter(lab, timeout=0.6, sleep=0.05)
+    waiter = Waiter(lab, timeout=2, sleep=0.05)
     waiter.start()
     await eventually_async(lambda: lab.line().held)
-    await asyncio.sleep(1)
+    await asyncio.sleep(2.5)
     (first,) = lab.line().holders  # longer than it lives at a time
     with holdfast.Client(lab.server.url(quarantine=0), prefix=PREFIX) as operator:
         operator.break_lock(lab.name, token=first.token, force=True)

@@ -10,7 +10,7 @@ from holdfast.compat.redis_py import key, watch
 from holdfast.testing.watching import eventually_async
 from tests.compat.lab import Lab, Waiter, done
 
-SOON = 0.8
+SOON = 4.0
 """Well below what waiting for the end of a place would take."""
 
 
@@ -36,9 +36,8 @@ async def test_a_place_lives_on_with_its_key(lab: Lab, monkeypatch: pytest.Monke
     monkeypatch.setattr(watch, "EVERY", 0.05)
     holder = lab.lock()
     assert await done(holder.acquire())
-    await asyncio.sleep(0.6)
-    (place,) = lab.line().holders
-    assert place.expires_in > 9.7
+    await asyncio.sleep(1.2)
+    await eventually_async(lambda: lab.line().expires_in > 9.5, 5.0, "a longer life")  # of ten
     await done(holder.release())
     assert not lab.line().held
 
@@ -76,15 +75,15 @@ async def test_a_token_released_elsewhere_passes_the_line_on(lab: Lab) -> None:
 
 async def test_the_line_follows_an_extension(lab: Lab) -> None:
     """Who waits is not called before the key is over, and then at once."""
-    holder = lab.lock(timeout=0.5)
+    holder = lab.lock(timeout=1.5)
     assert await done(holder.acquire())
     waiter = await Waiter(lab).in_line()
     assert await done(holder.extend(0.7))
-    assert await done(holder.extend(1.5, replace_ttl=True))
-    extended_at = time.monotonic()
+    extending_at = time.monotonic()
+    assert await done(holder.extend(3.5, replace_ttl=True))
     (place,) = lab.line().holders
-    assert place.expires_in > 1.2
-    assert 1.3 < await waiter.served() - extended_at < 1.5 + SOON
+    assert place.expires_in > 2.2
+    assert 3.5 < await waiter.served() - extending_at < 3.5 + SOON
 
 
 async def test_the_line_follows_a_long_extension(lab: Lab) -> None:
@@ -99,12 +98,12 @@ async def test_the_line_follows_a_long_extension(lab: Lab) -> None:
 
 async def test_the_line_follows_a_reacquire(lab: Lab) -> None:
     """A whole life again, for the place as well."""
-    holder = lab.lock(timeout=2)
+    holder = lab.lock(timeout=8)
     assert await done(holder.acquire())
-    await asyncio.sleep(0.5)
+    await asyncio.sleep(1.5)
     assert await done(holder.reacquire())
     (place,) = lab.line().holders
-    assert place.expires_in > 1.8
+    assert place.expires_in > 6.5
     await done(holder.release())
 
 
@@ -113,9 +112,9 @@ async def test_a_shortened_lock_does_not_hold_up_the_line(lab: Lab) -> None:
     holder = lab.lock(timeout=8)
     assert await done(holder.acquire())
     waiter = await Waiter(lab).in_line()
+    shortening_at = time.monotonic()
     assert await done(holder.extend(0.4, replace_ttl=True))
-    shortened_at = time.monotonic()
-    assert 0.3 < await waiter.served() - shortened_at < 0.4 + SOON
+    assert 0.4 < await waiter.served() - shortening_at < 0.4 + SOON
 
 
 async def test_a_look_that_fails_changes_nothing(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,7 +34,7 @@ def _left(_url: str) -> list[str]:
     """Name the sessions that closed clients have left behind."""
     server, database = shared_postgres(), advisory_database(os.getpid())
     try:
-        eventually(lambda: not server.ask(_SESSIONS, database), 2.0, "no session left")
+        eventually(lambda: not server.ask(_SESSIONS, database), 8.0, "no session left")
     except AssertionError:
         return [name for (name,) in server.ask(_SESSIONS, database)]
     return []

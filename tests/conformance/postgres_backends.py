@@ -30,7 +30,7 @@ def _left(_url: str) -> list[str]:
     """Name the sessions that closed clients have left behind."""
     server = shared_postgres()
     try:
-        eventually(lambda: not server.ask(_SESSIONS), 2.0, "no session left")
+        eventually(lambda: not server.ask(_SESSIONS), 8.0, "no session left")
     except AssertionError:
         return [name for (name,) in server.ask(_SESSIONS)]
     return []

@@ -24,22 +24,22 @@ def test_garbage_in_the_inbox_hurts_nobody(
 ) -> None:
     """Whatever somebody writes into a client's pipe, its leases are kept."""
     caplog.set_level(logging.CRITICAL, "holdfast")
-    with Client(url) as client, client.lock("x", ttl=1.5) as lease:
+    with Client(url) as client, client.lock("x", ttl=3) as lease:
         (pipe,) = (tmp_path / "locks.db-inboxes").iterdir()
         for _ in range(3):
             with pipe.open("wb", buffering=0) as inbox:
                 inbox.write(line)
-        assert not lease.wait_lost(2.0)
+        assert not lease.wait_lost(3.3)
 
 
 def test_a_forged_notice_changes_nothing(tmp_path: Path, url: str) -> None:
     """A notice about a claim that this client does not have is ignored."""
     forged = b'["forced","x","not-the-id",1,0.0,0.0,[],"forged"]\n'
-    with Client(url) as client, client.lock("x", ttl=1.5) as lease:
+    with Client(url) as client, client.lock("x", ttl=3) as lease:
         (pipe,) = (tmp_path / "locks.db-inboxes").iterdir()
         with pipe.open("wb", buffering=0) as inbox:
             inbox.write(forged)
-        assert not lease.wait_lost(2.0)
+        assert not lease.wait_lost(3.3)
 
 
 def test_waiters_get_there_although_their_inbox_is_gone(tmp_path: Path, url: str) -> None:
@@ -64,7 +64,7 @@ def test_waiters_get_there_although_their_inbox_is_gone(tmp_path: Path, url: str
 
 def test_a_full_inbox_is_read_and_goes_on(tmp_path: Path, url: str) -> None:
     """A pipe that is full of notices for others does not jam its client."""
-    with Client(url) as client, client.lock("x", ttl=1.5) as lease:
+    with Client(url) as client, client.lock("x", ttl=3) as lease:
         (pipe,) = (tmp_path / "locks.db-inboxes").iterdir()
         descriptor = os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
         notice = b'["granted","x","not-the-id",1,3.0,0.0,[],""]\n'
@@ -74,7 +74,7 @@ def test_a_full_inbox_is_read_and_goes_on(tmp_path: Path, url: str) -> None:
             except BlockingIOError:
                 continue
         os.close(descriptor)
-        assert not lease.wait_lost(2.0)
+        assert not lease.wait_lost(3.3)
 
 
 def test_an_unusable_folder_for_inboxes_falls_back_to_the_tick(
@@ -85,7 +85,7 @@ def test_an_unusable_folder_for_inboxes_falls_back_to_the_tick(
     with Client(url) as client:
         with client.lock("x"):
             pass
-        with client.lock("x", ttl=1.5) as lease:
-            assert not lease.wait_lost(2.0)
+        with client.lock("x", ttl=3) as lease:
+            assert not lease.wait_lost(3.3)
     warnings = [record for record in caplog.records if "pipe" in record.getMessage()]
     assert len(warnings) == 1

@@ -55,7 +55,7 @@ def test_sigterm_ends_the_standing_by(tmp_path: Path, how: str) -> None:
         eventually(lambda: client.show("job").waiters == 1, what="a standby")
         standby.send(signal.SIGTERM)
         assert standby.ended() == 128 + signal.SIGTERM
-        eventually(lambda: client.show("job").waiters == 0, 1.0, "an empty line")
+        eventually(lambda: client.show("job").waiters == 0, 2.0, "an empty line")
 
 
 def test_handlers_are_what_they_were(tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ def test_a_keeper_that_stumbles_goes_on(caplog: pytest.LogCaptureFixture) -> Non
     with Client(f"memory://{uuid4()}", observers=[told.append]) as client:
         session = client._engine.keeper._session
         stumbling = session.wire = Stumbling(session.wire)
-        lease = client.lock("x", ttl=1.5).acquire()
+        lease = client.lock("x", ttl=3).acquire()
         eventually(lambda: any(isinstance(one, Renewed) for one in told), 5.0, "a renewal")
         assert stumbling.broke
         assert lease.held

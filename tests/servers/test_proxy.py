@@ -133,7 +133,7 @@ def test_it_is_late(proxy: Proxy) -> None:
         began = time.monotonic()
         connection.sendall(packed("SET", "a", "1"))
         assert said(connection, "GET", "a").startswith(b"+OK\r\n")
-        assert 0.1 <= time.monotonic() - began < 1
+        assert 0.1 <= time.monotonic() - began < 5
         assert said(connection, "GET", "a").endswith(b"1\r\n")
 
 

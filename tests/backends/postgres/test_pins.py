@@ -98,7 +98,7 @@ def test_a_waiter_gets_a_seat_that_was_let_go(
 
     assert not served()
     theirs.commit()
-    eventually(served, 2.0, "the waiter's turn")
+    eventually(served, 8.0, "the waiter's turn")
 
 
 def test_a_pin_does_not_hold_up_other_holders(

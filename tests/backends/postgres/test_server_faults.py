@@ -9,6 +9,7 @@ import pytest
 
 from holdfast import BackendUnavailable
 from holdfast.testing.suite.backend import MODES, Mode
+from holdfast.testing.suite.waiting import usual_gap
 from holdfast.testing.watching import eventually_async
 from tests.backends.redis.stage import Room, Workers, world_at
 from tests.servers.postgres import PostgresServer
@@ -142,7 +143,7 @@ async def test_no_session_stays_after_close(mode: Mode) -> None:
             sessions = "SELECT 1 FROM pg_stat_activity WHERE application_name LIKE 'holdfast %'"
             return server.ask(sessions) == []
 
-        await eventually_async(nobody, 2.0, "nobody connected")
+        await eventually_async(nobody, 8.0, "nobody connected")
 
 
 async def test_who_looked_first_is_told_all_the_same(mode: Mode) -> None:
@@ -152,10 +153,5 @@ async def test_who_looked_first_is_told_all_the_same(mode: Mode) -> None:
             alice, bob = world.party(), world.party()
             for party in (alice, bob):
                 await party.show("x")
-            lease = await alice.acquire("x", ttl=30)
-            pending = await world.in_line(bob)
-            await world.pass_time(1.2)  # the keeper has had its turn: now only a notice is quick
-            released_at = time.monotonic()
-            await alice.release(lease)
-            assert (await pending).held
-            assert time.monotonic() - released_at < 0.7
+            gap = await usual_gap(world, alice, bob)
+            assert gap < 0.25  # by the tick it would be half a second

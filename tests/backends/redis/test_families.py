@@ -214,7 +214,7 @@ def test_what_a_young_server_does_not_know_is_spent() -> None:
         assert 0 < first.retry_in <= SECOND // 10
         key = asker.keys.of_family("bucket", "limiter", "x")
         assert server.ask("PTTL", key) > 60_000, "it must be known until the quarantine is over"
-        eventually(lambda: isinstance(asker.ask(TAKE._replace(terms=terms)), Took), 2.0, "a permit")
+        eventually(lambda: isinstance(asker.ask(TAKE._replace(terms=terms)), Took), 8.0, "a permit")
         assert isinstance(asker.ask(TAKE._replace(name="another")), Short)
         waits = asker.ask(TAKE._replace(name="a third", wait=HOUR))
         assert isinstance(waits, Took)

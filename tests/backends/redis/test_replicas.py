@@ -37,7 +37,7 @@ async def test_too_few_replicas_for_several_names(mode: Mode) -> None:
             every: Any = careful.client.lock_all(["a", "b"], wait=0)
             with pytest.raises(BackendUnavailable, match="replicas=1"):
                 await careful.take(every)
-            await eventually_async(lambda: _free(alice), 3.0, "free names")
+            await eventually_async(lambda: _free(alice), 8.0, "free names")
             await alice.acquire("b")
             with pytest.raises(LockBusy, match="'b'"):
                 await careful.take(every)

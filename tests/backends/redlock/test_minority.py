@@ -168,7 +168,7 @@ async def test_a_lease_outlives_all_its_servers(mode: Mode) -> None:
     with quorum(3) as servers:
         async with world_at(servers.url(), mode) as world:
             alice = world.party()
-            lease = await alice.acquire("x", ttl=1)
+            lease = await alice.acquire("x", ttl=3)
             for server in servers.all:
                 server.restart(killed=True)
 

@@ -15,7 +15,7 @@ def in_child(client: Client, *, held: bool) -> None:
     with client.lock("child", ttl=given["ttl"]) as mine:
         token = mine.token
         busy = client.lock("x").try_acquire() is None
-        time.sleep(3 * given["ttl"])
+        time.sleep(1.6 * given["ttl"])
         mine.check()
     client.close()
     report(who="child", held=held, token=token, busy=busy)
@@ -33,7 +33,7 @@ def main() -> None:
                 finally:
                     sys.stdout.flush()
                     os._exit(0)
-            time.sleep(2 * given["ttl"])
+            time.sleep(1.2 * given["ttl"])
             lease.check()
             os.waitpid(pid, 0)
             lease.check()

@@ -92,7 +92,7 @@ class TestArguments:
         assert 50 < (await alice.acquire("a")).remaining <= 60
         assert 50 < (await alice.acquire("b", ttl=timedelta(minutes=1))).remaining <= 60
         assert 80 < (await alice.acquire("c", ttl="1m30s")).remaining <= 90
-        assert 1 < (await alice.acquire("d", ttl=1.5)).remaining <= 1.5
+        assert 7 < (await alice.acquire("d", ttl=9.5)).remaining <= 9.5
 
     @pytest.mark.parametrize("metadata", BAD_METADATA, ids=lambda data: ascii(data)[:20])
     async def test_bad_metadata(self, world: World, metadata: Any) -> None:

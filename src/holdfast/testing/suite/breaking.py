@@ -60,7 +60,7 @@ class TestBreaking:
     async def test_it_ends_with_its_ttl_if_the_holder_says_nothing(self, world: World) -> None:
         """A marked grant cannot be renewed: without a word from its holder it runs out."""
         alice, bob = world.party(), world.party()
-        lease = await alice.acquire("x", ttl=2 * world.short)
+        lease = await alice.acquire("x", ttl=world.brief)
         await bob.break_lock("x", lease.token)
         assert (await bob.acquire("x", wait=5)).token > lease.token
         assert lease.lost

@@ -124,7 +124,7 @@ class TestCells:
         async def gone() -> bool:
             return bool(await alice.do(short.get) == (None, 0))
 
-        await eventually_async(gone, 3.0, "an end of the value")
+        await eventually_async(gone, 8.0, "an end of the value")
         assert await alice.do(cell(alice, "y").get) == ("there", lasting)
 
     async def test_a_write_under_an_older_lease_is_refused(self, world: World) -> None:

@@ -26,7 +26,7 @@ class TestCollection:
         alice = world.party()
         with pytest.warns(ResourceWarning, match="'x' was dropped without being released"):
             await drop(alice, "x")
-        await eventually_async(lambda: _free(world), 3.0, "a free name")
+        await eventually_async(lambda: _free(world), 8.0, "a free name")
         assert (await alice.acquire("x")).held
 
     async def test_a_dropped_lease_is_handed_over(self, world: World) -> None:
@@ -57,7 +57,7 @@ class TestCollection:
         with quick_collections():  # a long one would keep the keeper from its renewals
             leases = [await _lone_lease(world)]
             gc.collect()
-        await world.pass_time(1.3 * world.steady)
+        await world.until_renewed(*leases)
         assert leases[0].held
         released = leases[0].release()
         if inspect.isawaitable(released):

@@ -70,10 +70,10 @@ class TestElection:
     async def test_a_leader_that_stops_is_followed_within_its_ttl(self, world: World) -> None:
         """Who does not renew leads no longer than its ttl, and the next one does by itself."""
         alice, bob = world.party(), world.party()
-        stopped = await alice.take(lead(alice, ttl=world.short, renew=False))
+        stopped = await alice.take(lead(alice, ttl=world.brief, renew=False))
         lease = await (await world.in_line(bob, at=lead(bob)))
         assert lease.held
-        await eventually_async(lambda: stopped.lost, 3.0, "the end of the first")
+        await eventually_async(lambda: stopped.lost, 8.0, "the end of the first")
         assert (await bob.do(lambda: bob.client.leader("x"))).token == lease.token
 
     async def test_an_election_has_names_of_its_own_kind(self, world: World) -> None:

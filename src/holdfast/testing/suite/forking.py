@@ -82,7 +82,7 @@ class TestForking:
             return _release(lease)
 
         await in_child(alice, probe)
-        await world.pass_time(1.3 * world.steady)
+        await world.until_renewed(lease)
         assert lease.held
         assert await bob.try_acquire("x") is None
         await alice.release(lease)
@@ -94,7 +94,7 @@ class TestForking:
         stay = await alice.enter("x", ttl=world.steady)
         report = await in_child(twin, lambda: {"held": stay.lease.held})
         assert report == {"held": False}
-        await world.pass_time(1.3 * world.steady)
+        await world.until_renewed(stay.lease)
         await stay.leave()
 
     async def test_the_child_is_another_client(self, world: World) -> None:
@@ -142,7 +142,7 @@ class TestForking:
         await bob.close()
         carol = world.party()
         got_in = await carol.try_acquire("y")
-        await world.pass_time(1.3 * world.steady)
+        await world.pass_time(1.1 * world.steady)
         got_in = got_in or await carol.try_acquire("y")
         os.close(go[1])
         said = await report

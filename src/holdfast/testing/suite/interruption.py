@@ -80,7 +80,7 @@ class TestInterruption:
             pending = alice.begin_acquire("x", ttl=60)
             await world.pass_time(0.2)
             pending.interrupt()
-            await eventually_async(pending.done, 3.0, "the end of the cancelled call")
+            await eventually_async(pending.done, 8.0, "the end of the cancelled call")
             with pytest.raises(Interrupted):
                 await pending
 

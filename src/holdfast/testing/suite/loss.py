@@ -28,7 +28,7 @@ class TestLoss:
     async def test_check_tells_at_once(self, world: World) -> None:
         """``check`` is silent while the lease is good and raises ``LockLost`` from its end on."""
         alice = world.party()
-        lease = await alice.acquire("x", ttl=world.short, renew=False)
+        lease = await alice.acquire("x", ttl=world.brief, renew=False)
         lease.check()
         await eventually_async(lambda: not lease.held, 5.0, "the end of the lease")
         with pytest.raises(LockLost) as lost:
@@ -111,10 +111,10 @@ class TestLoss:
         """Nobody is told of the end of a lease that was given back."""
         alice = world.party()
         calls: list[str] = []
-        lease = await alice.acquire("x", ttl=world.short, renew=False)
+        lease = await alice.acquire("x", ttl=world.brief, renew=False)
         lease.on_lost(lambda: calls.append("lost"))
         await alice.release(lease)
-        await world.pass_time(2 * world.short)
+        await world.pass_time(1.1 * world.brief)
         assert calls == []
 
     async def test_wait_lost_returns_on_loss(self, world: World) -> None:
@@ -128,7 +128,7 @@ class TestLoss:
         """``wait_lost`` is false when the lease has outlived the wait."""
         alice = world.party()
         lease = await alice.acquire("x", ttl=world.steady)
-        assert await alice.begin_wait_lost(lease, 1.3 * world.steady) is False
+        assert await alice.begin_wait_lost(lease, 0.4 * world.steady) is False
         assert lease.held
 
     async def test_wait_lost_returns_on_release(self, world: World) -> None:
@@ -152,7 +152,7 @@ class TestLoss:
         lease.on_lost(lambda: calls.append("second"))
         await eventually_async(lambda: calls, 5.0, "the second callback")
         other = await alice.acquire("y", ttl=world.steady)
-        await world.pass_time(1.3 * world.steady)
+        await world.until_renewed(other)
         assert other.held
 
 

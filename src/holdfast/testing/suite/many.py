@@ -102,10 +102,10 @@ class TestManyNames:
         leases: Any = stay.lease
         leases.on_lost(lambda: told.append("lost"))
         await bob.break_lock("b", leases.tokens["b"], reason="of the test")
-        await eventually_async(lambda: leases.lost, 3.0, "the loss")
+        await eventually_async(lambda: leases.lost, 8.0, "the loss")
         with pytest.raises(LockLost, match=r"'b'.*of the test"):
             leases.check()
-        await eventually_async(lambda: told, 3.0, "the word of it")
+        await eventually_async(lambda: told, 8.0, "the word of it")
         for name in ("a", "c"):
             assert (await bob.acquire(name, wait=2)).held
         with pytest.raises(LockLost, match=r"'b'.*of the test"):
@@ -128,7 +128,7 @@ class TestManyNames:
         async def nobody_waits() -> bool:
             return (await world.look("b")).waiters == 0
 
-        await eventually_async(nobody_waits, 3.0, "an empty line")
+        await eventually_async(nobody_waits, 8.0, "an empty line")
 
     async def test_a_wait_in_vain_leaves_nothing(self, world: World) -> None:
         """When ``wait`` is over it is busy, and says which and for how long; nothing is held."""

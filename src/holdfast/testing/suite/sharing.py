@@ -120,11 +120,11 @@ class TestReadersAndWriter:
     async def test_a_reader_that_ends_lets_the_writer_in(self, world: World) -> None:
         """A reader that stops renewing holds a writer up for its ttl, and no longer."""
         alice, bob = world.party(), world.party()
-        dead = await alice.take(reading(alice, ttl=world.short, renew=False))
+        dead = await alice.take(reading(alice, ttl=world.brief, renew=False))
         pending = await world.in_line(bob, at=writing(bob))
         lease = await pending
         assert lease.held
-        await eventually_async(lambda: dead.lost, 3.0, "the end of the reader's lease")
+        await eventually_async(lambda: dead.lost, 8.0, "the end of the reader's lease")
 
     async def test_one_name_is_one_kind(self, world: World) -> None:
         """While a name is in use as one kind, asking for it as another is a clear error."""

@@ -5,13 +5,28 @@ from __future__ import annotations
 
 import asyncio
 import time
+from statistics import median
 
 import pytest
 
 from holdfast import LockBusy
 from holdfast.testing.suite.party import Party
-from holdfast.testing.suite.world import World
+from holdfast.testing.suite.world import LONG, World
 from holdfast.testing.watching import eventually_async
+
+
+async def usual_gap(world: World, alice: Party, bob: Party) -> float:
+    """Say how long it usually takes from a release to the return of whoever waited for it."""
+    gaps = []
+    for _ in range(5):
+        held = await alice.acquire("x")
+        pending = await world.in_line(bob)
+        released_at = time.monotonic()
+        await alice.release(held)
+        lease = await pending
+        gaps.append(time.monotonic() - released_at)
+        await bob.release(lease)
+    return median(gaps)
 
 
 class TestWaiting:
@@ -34,16 +49,7 @@ class TestWaiting:
         if world.capabilities.wakeup != "push":
             pytest.skip(f"{world.backend.name} lets its waiters look once a second")
         alice, bob = world.party(), world.party()
-        gaps = []
-        for _ in range(3):
-            held = await alice.acquire("x")
-            pending = await world.in_line(bob)
-            released_at = time.monotonic()
-            await alice.release(held)
-            lease = await pending
-            gaps.append(time.monotonic() - released_at)
-            await bob.release(lease)
-        assert min(gaps) < 0.3, gaps
+        assert await usual_gap(world, alice, bob) < 0.25
 
     async def test_a_place_is_kept(self, world: World) -> None:
         """A waiter keeps its place for as long as it waits, beyond the patience of the backend."""
@@ -115,8 +121,8 @@ class TestWaiting:
         began = time.monotonic()
         with pytest.raises(LockBusy) as busy:
             await bob.acquire("x", wait=0)
-        assert time.monotonic() - began < 1
-        assert busy.value.waited_for < 1
+        assert time.monotonic() - began < LONG / 2
+        assert busy.value.waited_for < LONG / 2
         assert (await world.look()).waiters == 0
 
     async def test_waiting_for_ever_gets_there(self, world: World) -> None:
@@ -136,13 +142,13 @@ class TestWaiting:
         with pytest.raises(LockBusy) as by_client:
             await bob.acquire("x")
         with pytest.raises(LockBusy) as by_lock:
-            await bob.acquire("x", wait=0.4)
-        lock = bob.lock("x", wait=0.4)
+            await bob.acquire("x", wait=1.2)
+        lock = bob.lock("x", wait=0)
         with pytest.raises(LockBusy) as by_call:
-            await bob.do(lambda: lock.acquire(wait="500ms"))
+            await bob.do(lambda: lock.acquire(wait="300ms"))
         waits = [error.value.waited_for for error in (by_client, by_lock, by_call)]
-        assert waits[0] < 0.4 <= waits[1]
-        assert waits[2] >= 0.5
+        assert waits[0] < 1.2 <= waits[1]
+        assert waits[2] >= 0.3
         assert held.held
 
     async def test_many_owners_of_one_client_are_all_served(self, world: World) -> None:

@@ -11,6 +11,7 @@ import asyncio
 import inspect
 import secrets
 import threading
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -60,9 +61,14 @@ class World:
         return max(0.3, self.capabilities.min_ttl)
 
     @property
+    def brief(self) -> float:
+        """A ttl for tests in which something must happen before the lease ends by itself."""
+        return max(1.2, self.capabilities.min_ttl)
+
+    @property
     def steady(self) -> float:
         """A ttl for tests in which leases must be kept: a busy machine may stop us for a while."""
-        return max(0.9, self.capabilities.min_ttl)
+        return max(3.0, self.capabilities.min_ttl)
 
     def client(self, mode: Mode | None = None, **options: Any) -> AnyClient:
         """Make a client; it is closed when the test is over."""
@@ -135,6 +141,19 @@ class World:
     async def pass_time(self, seconds: float) -> None:
         """Let time pass that is itself the point: beyond a ttl, say."""
         await asyncio.sleep(seconds)
+
+    async def until_renewed(self, *leases: AnyLease) -> None:
+        """Let a renewal of each of them pass; one that is lost keeps nobody waiting."""
+        ends = [time.monotonic() + lease.remaining for lease in leases]
+
+        def renewed() -> bool:
+            now = time.monotonic()
+            return all(
+                lease.lost or now + lease.remaining > end
+                for lease, end in zip(leases, ends, strict=True)
+            )
+
+        await eventually_async(renewed, LONG, "a renewal of each")
 
     def native(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Give ``function`` as this runtime wants it: as it is, or as an ``async def``."""

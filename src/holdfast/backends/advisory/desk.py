@@ -65,7 +65,10 @@ class Desk:
     def carry_out(
         self, requests: Sequence[Request], deadline: float
     ) -> list[Reply | BackendUnavailable]:
-        """Carry out many; all renewals together."""
+        """Carry out many; all renewals together, and all that is given back."""
+        releases = [request for request in requests if isinstance(request, Release)]
+        if len(releases) > 1:
+            self._leaving.release_together(releases, deadline)
         renewals = [request for request in requests if isinstance(request, Renew)]
         renewed = iter(self._renewing.renew(renewals, deadline) if renewals else ())
         answers: list[Reply | BackendUnavailable] = []

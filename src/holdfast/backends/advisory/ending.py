@@ -6,6 +6,8 @@ that cannot be confirmed its own session is closed, which the server notices wit
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 from math import inf
 
@@ -55,6 +57,20 @@ class Leaving:
         over = ledger.epitaph(claim_id) or Ended(claim_id, how)
         return over._replace(holders=holders)
 
+    def release_together(self, requests: Sequence[Release], deadline: float) -> None:
+        """Give back what these hold: one question per session, however many it is.
+
+        Each has its answer when it is asked for by itself, and so has what was not confirmed here.
+        """
+        by_session: dict[Session, list[Hold]] = {}
+        for request in requests:
+            hold = self._ledger.claims.get(request.claim_id)
+            if hold is not None and hold.state == "granted" and hold.session is not None:
+                by_session.setdefault(hold.session, []).append(hold)
+        for session, holds in by_session.items():
+            with suppress(BackendUnavailable):
+                self._unlock_all(holds, session, deadline)
+
     def _end(self, hold: Hold, how: Ending, deadline: float) -> tuple[Tenure, ...]:
         holders: tuple[Tenure, ...] = ()
         if hold.state == "asking" and hold.session is not None:
@@ -99,9 +115,25 @@ class Leaving:
         with session.turn(deadline):
             if hold.session is not session or (lapsed and hold.ends_at > clock.now()):
                 return  # given back, or renewed, while we waited for our turn
-            statement = ledger.script.unlock(hold, remaining(session, besides=hold))
+            statement = ledger.script.unlock(hold, remaining(session, besides=(hold,)))
             settle = partial(self._unlocked, hold, session, how)
             ledger.ask(session, statement, deadline, settle)
+
+    def _unlock_all(self, holds: list[Hold], session: Session, deadline: float) -> None:
+        ledger = self._ledger
+        with session.turn(deadline):
+            held = [hold for hold in holds if hold.session is session]
+            if not held:
+                return  # given back while we waited for our turn
+            idle = remaining(session, besides=frozenset(held))
+            settle = partial(self._all_unlocked, held, session)
+            ledger.ask(session, ledger.script.unlock_all(held, idle), deadline, settle)
+
+    def _all_unlocked(self, held: list[Hold], session: Session, answer: Answer) -> None:
+        if isinstance(answer, BackendUnavailable):
+            return  # none of it was carried out
+        for hold, freed in zip(held, answer[2], strict=True):
+            self._unlocked(hold, session, "released", [*answer[:2], freed])
 
     def _unlocked(self, hold: Hold, session: Session, how: Ending, answer: Answer) -> None:
         if isinstance(answer, BackendUnavailable):

@@ -7,7 +7,7 @@ to a session is changed only by whoever has the turn on it.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from math import inf
 from typing import Any
 
@@ -109,8 +109,8 @@ def _notice(what: Any, hold: Hold, reason: str) -> Notice:
     return Notice(what, claim.inbox, claim.name, claim.claim_id, hold.token, reason=reason)
 
 
-def remaining(session: Session, *, besides: Hold | None = None) -> float:
+def remaining(session: Session, *, besides: Collection[Hold] = ()) -> float:
     """Say for how long a session must live on in silence, for all that it holds."""
     now = clock.now()
-    ends = [hold.ends_at for hold in tuple(session.holds.values()) if hold is not besides]
+    ends = [hold.ends_at for hold in tuple(session.holds.values()) if hold not in besides]
     return max((end - now for end in ends if end > now), default=0.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 from holdfast.backends.advisory.hold import Hold
 from holdfast.backends.postgres.requests import Statement
@@ -27,6 +28,13 @@ _ARGUMENTS = {
     "listing": "$1, $2, $3::boolean",
 }
 
+_UNLOCK_ALL = (
+    "SELECT json_build_array(pg_backend_pid(), 'unlocked', (SELECT json_agg("
+    "{schema}.unlock(u.key, u.shared, u.token, $4::integer) -> 2 ORDER BY u.place) FROM"
+    " unnest($1::bigint[], $2::boolean[], $3::bigint[])"
+    " WITH ORDINALITY AS u(key, shared, token, place)))"
+)
+
 
 class Script:
     """Writes the statements of one client."""
@@ -37,6 +45,7 @@ class Script:
             name: f"SELECT {schema}.{name}({arguments})".encode()
             for name, arguments in _ARGUMENTS.items()
         }
+        self._texts["unlock_all"] = _UNLOCK_ALL.format(schema=schema).encode()
 
     def claim(self, hold: Hold, idle: float, *, again: bool) -> Statement:
         """Try once, on a session that then is to live on for ``idle`` seconds of silence."""
@@ -58,6 +67,15 @@ class Script:
     def unlock(self, hold: Hold, idle: float) -> Statement:
         """Give one back."""
         return self._say("unlock", hold.number, hold.shared, hold.token, milliseconds(idle))
+
+    def unlock_all(self, holds: Sequence[Hold], idle: float) -> Statement:
+        """Give many back, in one question."""
+        columns = (
+            [hold.number for hold in holds],
+            [hold.shared for hold in holds],
+            [hold.token for hold in holds],
+        )
+        return self._say("unlock_all", *columns, milliseconds(idle))
 
     def renew(self, idle: float) -> Statement:
         """Let a session live on."""
@@ -113,4 +131,6 @@ def milliseconds(seconds: float) -> int:
 def _written(value: object) -> bytes:
     if isinstance(value, bool):
         return b"t" if value else b"f"
+    if isinstance(value, list):
+        return b"{%s}" % b",".join(map(_written, value))
     return str(value).encode()

@@ -44,7 +44,7 @@ def url() -> str:
 @pytest.fixture
 def client(url: str) -> Iterator[Client]:
     """Give a client on a lossy wire."""
-    with Client(url, call_limit=0.5) as client:
+    with Client(url, call_limit=1.5) as client:
         client._engine.session.wire = LossyWire(client._engine.session.wire)
         yield client
 

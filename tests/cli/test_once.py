@@ -107,9 +107,9 @@ def test_who_comes_meanwhile_waits_for_the_outcome(shell: Shell) -> None:
 def test_a_killed_worker_is_taken_over(shell: Shell) -> None:
     """Kill -9 of the first: the one in line carries it out."""
     script = "echo ran >> runs; test -e door || sleep 60; echo out"
-    first = shell.start("once", "k", "--ttl", "1s", "--", "sh", "-c", script)
+    first = shell.start("once", "k", "--ttl", "4s", "--", "sh", "-c", script)
     until(lambda: runs(shell) == 1)
-    second = shell.start("once", "k", "--ttl", "1s", "--", "sh", "-c", script)
+    second = shell.start("once", "k", "--ttl", "4s", "--", "sh", "-c", script)
     client = shell.client()
     until(lambda: client.show("k", space="once").waiters == 1)
     (shell.folder / "door").touch()

@@ -86,7 +86,7 @@ def test_renewals_work_again(shell: Shell) -> None:
 def test_a_paused_wrapper(shell: Shell) -> None:
     """Who wakes up after the lease is over kills at once: somebody else is in already."""
     client = shell.client()
-    wrapper = shell.start("run", "job", "--ttl", "1s", "--", "sh", "-c", STUBBORN)
+    wrapper = shell.start("run", "job", "--ttl", "3s", "--", "sh", "-c", STUBBORN)
     output = lines(wrapper)
     command = int(next(output))
     token = client.show("job").token
@@ -105,7 +105,7 @@ def test_a_command_that_ends_while_the_wrapper_is_paused(shell: Shell) -> None:
     client = shell.client()
     os.mkfifo(shell.folder / "gate")
     wrapper = shell.start(
-        "run", "job", "--ttl", "1s", "--", "sh", "-c", "echo $$; read line <gate; exit 0"
+        "run", "job", "--ttl", "3s", "--", "sh", "-c", "echo $$; read line <gate; exit 0"
     )
     command = int(next(lines(wrapper)))
     wrapper.send_signal(signal.SIGSTOP)

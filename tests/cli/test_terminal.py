@@ -151,7 +151,7 @@ def test_ctrl_z_for_too_long(shell: Shell, keyboards: list[Keyboard]) -> None:
     person = at_a_shell(shell, keyboards)
     # No loop of sleeps: a shell stopped in the middle of vfork() cannot be stopped by anyone.
     script = "trap 'touch woken' CONT; echo pid=$$.; read name; touch woken"
-    person.type(typed("run", "job", "--ttl", "1s", "--", "sh", "-c", script) + "\n")
+    person.type(typed("run", "job", "--ttl", "3s", "--", "sh", "-c", script) + "\n")
     command = int(person.read(r"pid=(\d+)\."))
     person.type("\x1a")
     person.read("Stopped")

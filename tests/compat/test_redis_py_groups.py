@@ -65,15 +65,15 @@ def _inboxes(servers: list[RedisServer]) -> int:
 
 
 def test_threads_on_a_cluster_and_behind_sentinels() -> None:
-    """A waiter is told long before it would try again."""
+    """A waiter is told before it would try again, which it does every five seconds."""
     with RedisCluster() as cluster:
         port = cluster.nodes[0].port
         with redis.RedisCluster(HOST, port) as one, redis.RedisCluster(HOST, port) as two:
-            assert hand_over(one, two, cluster.running) < 2
+            assert hand_over(one, two, cluster.running) < 4.5
     with RedisSentinels() as group:
         doors = [(HOST, sentinel.port) for sentinel in group.sentinels]
         clients = [_guide(Sentinel, doors).master_for("mymaster") for _ in range(2)]
-        assert hand_over(clients[0], clients[1], [group.master()]) < 2
+        assert hand_over(clients[0], clients[1], [group.master()]) < 4.5
         for client in clients:
             client.close()
 
@@ -94,7 +94,7 @@ async def test_tasks_on_a_cluster_and_behind_sentinels() -> None:
 
 
 async def _hand_over_and_close(clients: list[Any], servers: list[RedisServer]) -> None:
-    assert await hand_over_async(clients[0], clients[1], servers) < 2
+    assert await hand_over_async(clients[0], clients[1], servers) < 4.5
     while clients:
         await clients.pop().aclose()
     gc.collect()  # the lines go with their clients, before the servers do

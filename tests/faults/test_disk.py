@@ -207,7 +207,7 @@ def test_a_full_disk(tmp_path: Path) -> None:
 
 def test_a_moment_without_room_is_ridden_over(tmp_path: Path) -> None:
     """SQLite says "full" once: the client asks again, and the caller does not notice."""
-    with Client(f"sqlite:///{tmp_path / 'locks.db'}", call_limit=0.5) as client:
+    with Client(f"sqlite:///{tmp_path / 'locks.db'}", call_limit=3) as client:
         with client.lock("x"):
             pass
         connection = client._engine.session.wire._store._connection  # type: ignore[attr-defined]

@@ -74,7 +74,7 @@ class TestForking(suite.TestForking):
     async def test_the_child_can_work_for_itself(self, world: World) -> None:
         """A child is told that the sandbox is not there, instead of finding an empty one."""
         alice = world.party()
-        lease = await alice.acquire("x", ttl=world.short)
+        lease = await alice.acquire("x", ttl=world.steady)
         client = alice.client
 
         def refused() -> dict[str, str]:

@@ -20,14 +20,14 @@ class TestOutage:
     async def test_call_limit_bounds_the_first_answer(self, world: World) -> None:
         """Until the first reply ``call_limit`` bounds the attempt, whatever ``wait`` says."""
         outage = world.unreachable()
-        alice = world.party(call_limit=0.3)
+        alice = world.party(call_limit=1.0)
         await alice.show("x")
         with outage:
             for wait in (None, 0, 30):
                 began = time.monotonic()
                 with pytest.raises(BackendUnavailable):
                     await alice.acquire("x", wait=wait)
-                assert 0.2 < time.monotonic() - began < 3
+                assert 0.6 < time.monotonic() - began < 6
         assert (await alice.acquire("x", wait=3)).held
 
     async def test_a_waiter_rides_over_an_outage(self, world: World) -> None:
@@ -90,7 +90,7 @@ class TestOutage:
         outage = world.unreachable()
         events: list[str] = []
         alice = world.party(
-            call_limit=0.2, observers=[lambda event: events.append(type(event).__name__)]
+            call_limit=1.0, observers=[lambda event: events.append(type(event).__name__)]
         )
         lease = await alice.acquire("x", ttl=60)
         with outage:
@@ -103,11 +103,11 @@ class TestOutage:
     async def test_looking_has_its_limit_too(self, world: World) -> None:
         """Breaking a lock on a silent backend ends after ``call_limit``."""
         outage = world.unreachable()
-        alice = world.party(call_limit=0.2)
+        alice = world.party(call_limit=1.0)
         lease = await alice.acquire("x", ttl=60)
         with outage:
             began = time.monotonic()
             with pytest.raises(BackendUnavailable):
                 await alice.break_lock("x", lease.token + 1)  # it may be carried out later
-            assert time.monotonic() - began < 3
+            assert time.monotonic() - began < 6
         assert lease.held

@@ -109,7 +109,7 @@ async def test_a_silent_network(mode: Mode) -> None:
     assert isinstance(server, PostgresServer)
     with Proxy(server.address) as proxy:
         async with world_at(advisory_url(), mode) as world:
-            cut_off = world.client(call_limit=0.5)
+            cut_off = world.client(call_limit=2)
             alice, bob = world.party(client=cut_off), world.party()
             far = Client(proxied(advisory_url(), proxy.port), prefix=world.prefix, ttl=1.5)
             lease = far.lock("x").acquire()
@@ -160,7 +160,7 @@ async def test_nothing_is_left_of_a_claim_whose_answer_came_late(mode: Mode) -> 
     server = shared_postgres()
     assert isinstance(server, PostgresServer)
     async with world_at(advisory_url(), mode) as world:
-        alice, bob = world.party(call_limit=0.3), world.party()
+        alice, bob = world.party(call_limit=1.2), world.party()
         kept = await alice.acquire("kept", ttl=30)
         server.pause()
         try:

@@ -52,7 +52,7 @@ def test_wrong_usage(shell: Shell, args: tuple[str, ...]) -> None:
     assert len(done.stderr.splitlines()) == 1
 
 
-@pytest.mark.parametrize("text", ["10", "0.5", "250ms", "1m30s", "2h", "7d"])
+@pytest.mark.parametrize("text", ["10", "2.5", "2500ms", "1m30s", "2h", "7d"])
 def test_durations(shell: Shell, text: str) -> None:
     """Durations are written as everywhere in holdfast, or as a bare number of seconds."""
     done = shell.run("run", "job", "--wait", text, "--ttl", text, "--", "true")

@@ -67,7 +67,7 @@ async def _first(world: World, alice: Party) -> AnyLease:
     """Take it as soon as the replica is in step."""
     for _ in range(40):
         try:
-            return await alice.acquire("x", ttl=1)
+            return await alice.acquire("x", ttl=5)
         except BackendUnavailable:
             await world.pass_time(0.1)
     pytest.fail("the replica never confirmed anything")

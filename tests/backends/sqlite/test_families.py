@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -262,8 +262,9 @@ def test_a_row_that_makes_no_sense(file: File, asked: Request, change: str) -> N
 def test_processes_do_not_lose_each_others_updates(file: File) -> None:
     """Three processes raise one number: it has been raised by all of them."""
     command = [sys.executable, "-c", COUNT, str(file.path)]
-    crew = [subprocess.Popen(command) for _ in range(3)]
-    assert [one.wait(timeout=15) for one in crew] == [0, 0, 0]
+    with ExitStack() as stack:
+        crew = [stack.enter_context(subprocess.Popen(command)) for _ in range(3)]
+        assert [one.wait() for one in crew] == [0, 0, 0]
     seen = file.ask(GET)
     assert isinstance(seen, Entry)
     assert seen.value == b"120"

@@ -87,7 +87,7 @@ class TestInspection:
         names = [f"n{number:04}" for number in range(1050)]
         lock_of = alice.client.lock
         for name in names:
-            await alice.take(lock_of(name))
+            await alice.take(lock_of(name, ttl=60))
         assert [one.name for one in await bob.locks()] == names
         await alice.release_all()
         assert await bob.locks() == []

@@ -106,7 +106,7 @@ class TestWaiting:
         """A wait that ended in vain leaves no place behind, and those behind it move up."""
         alice, bob, carol = world.party(), world.party(), world.party()
         held = await alice.acquire("x")
-        gave_up = bob.begin_acquire("x", wait=0.3)
+        gave_up = await world.in_line(bob, wait=1.5)
         pending = await world.in_line(carol)
         with pytest.raises(LockBusy):
             await gave_up

@@ -127,10 +127,17 @@ class World:
         It waits for the lock on ``name``, or with ``at`` for whatever that describes.
         """
         name = name if at is None else at.name
-        before = (await self.look(name)).waiters
+
+        async def places() -> int:
+            seen = await self.look(name)
+            if not self.capabilities.queue:
+                return seen.waiters  # nobody can tell whose
+            return sum(place.holder == party.client.holder for place in seen.queue)
+
+        before = await places()
 
         async def longer() -> bool:
-            return (await self.look(name)).waiters > before
+            return await places() > before
 
         pending = (
             party.begin_acquire(name, **terms) if at is None else party.begin_take(at, **terms)

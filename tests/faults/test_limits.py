@@ -1,8 +1,10 @@
 """Sixteen processes against one limiter: never more than the rate in any window, and all of it."""
 
+from collections import Counter
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
+from statistics import median
 
 import pytest
 
@@ -10,6 +12,7 @@ from tests.faults.processes import Program
 from tests.faults.test_slots import BACKENDS, EVERYWHERE
 
 PROCESSES, RATE, BURST = 16, 100, 5
+SPAN = 0.5
 
 Moment = tuple[float, float]
 """Between which two points in time a permit was due."""
@@ -57,8 +60,10 @@ def assert_the_rate_is_kept_and_used(due: list[Moment], got: list[float], second
         number - BURST - RATE * (at - earliest) for number, at in enumerate(got, 1)
     ]  # counted from the first of all, nobody was there before its time
     assert max(early) <= 1e-3 * RATE
-    used = len([at for at in got if at <= earliest + seconds])
-    assert used >= 0.97 * RATE * seconds, f"{used} in {seconds:g} s"
+    # By half seconds: the machine may stand still for one of them.
+    used = Counter(int((at - earliest) / SPAN) for at in got)
+    usually = median(used[number] for number in range(int(seconds / SPAN)))
+    assert usually >= 0.97 * RATE * SPAN, used
 
 
 @pytest.mark.serial

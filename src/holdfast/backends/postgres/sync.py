@@ -79,7 +79,7 @@ class SyncWire:
         try:
             raw = link.ask(statement, deadline)
         except BaseException:
-            link.close()
+            self.discard(link)
             raise
         self.give_back(link)
         return raw
@@ -112,6 +112,10 @@ class SyncWire:
         ):
             with suppress(IndexError):  # another thread was quicker
                 self._idle.pop(0).close()
+
+    def discard(self, link: Link) -> None:
+        """Throw a connection away that was lent."""
+        link.close()
 
     def _open(self, deadline: float) -> Link:
         if self._closed:

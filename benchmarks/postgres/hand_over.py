@@ -58,14 +58,19 @@ def _passed(one: holdfast.Client, other: holdfast.Client, passes: int) -> float:
                 time.sleep(HOLD)
                 left.append((number, time.perf_counter()))
 
-    _both(lambda: play(0, one), lambda: play(1, other))
+    both(lambda: play(0, one), lambda: play(1, other))
     return median(gaps)
 
 
 def _notified(url: str, passes: int) -> float:
     """Send a notice to and fro; give the median of the time that one takes."""
+    return median(passed_notices(url, passes)["it is heard"]) / 1e6
+
+
+def passed_notices(url: str, passes: int) -> dict[str, list[float]]:
+    """Send a notice to and fro; give how many µs each took to be answered, and to be heard."""
     sent: list[float] = []
-    gaps: list[float] = []
+    spans: dict[str, list[float]] = {"it is answered": [], "it is heard": []}
 
     def play(number: int) -> None:
         # Not psycopg's own connection: it would take in a notice that comes before its reply.
@@ -75,15 +80,16 @@ def _notified(url: str, passes: int) -> float:
         for turn in range(passes):
             if number == 1 or turn:
                 _wait_for_notice(connection)
-                gaps.append(time.perf_counter() - sent[-1])
+                spans["it is heard"].append((time.perf_counter() - sent[-1]) * 1e6)
             time.sleep(HOLD)
-            sent.append(time.perf_counter())
+            sent.append(begun := time.perf_counter())
             connection.exec_(b"NOTIFY hop_%d" % (1 - number))
+            spans["it is answered"].append((time.perf_counter() - begun) * 1e6)
         connection.finish()
 
     ready = threading.Barrier(2)
-    _both(lambda: play(0), lambda: play(1))
-    return median(gaps)
+    both(lambda: play(0), lambda: play(1))
+    return spans
 
 
 def _wait_for_notice(connection: PGconn) -> None:
@@ -92,7 +98,8 @@ def _wait_for_notice(connection: PGconn) -> None:
         connection.consume_input()
 
 
-def _both(one: Callable[[], None], other: Callable[[], None]) -> None:
+def both(one: Callable[[], None], other: Callable[[], None]) -> None:
+    """Do both at the same time."""
     threads = [threading.Thread(target=one), threading.Thread(target=other)]
     for thread in threads:
         thread.start()

@@ -52,11 +52,13 @@ class Link:
 
     def run(self, statement: Statement, deadline: float) -> PGresult:
         """Carry out a statement, prepared if that pays; give the raw result."""
-        uses = self._uses.get(statement.name, 0)
-        if self.prepares and uses <= PREPARE_AFTER:
-            self._uses[statement.name] = uses + 1
-            if uses == PREPARE_AFTER:
-                self.prepare({statement.name: statement.text}, deadline)
+        if self.prepares:
+            name = statement.name
+            uses = self._uses.get(name, 0)
+            if uses <= PREPARE_AFTER:
+                self._uses[name] = uses + 1
+                if uses == PREPARE_AFTER:
+                    self.prepare({name: statement.text}, deadline)
         self.send(statement)
         return self.result(deadline)
 
@@ -131,14 +133,15 @@ class Link:
 
         Whoever ran out of time may ask again: it is taken up where it was left.
         """
-        connection = self.connection
+        connection, poll = self.connection, self._inward.poll
         try:
             while connection.flush():
                 if _polled(connection.socket, select.POLLIN | select.POLLOUT, self._left(deadline)):
                     connection.consume_input()
             while True:
                 while connection.is_busy():
-                    if not self._inward.poll(_milliseconds(self._left(deadline))):
+                    left = deadline - clock.now()
+                    if left <= 0 or not poll(left * 1000 + 0.999):  # as in _milliseconds
                         raise faults.silent(self.shown)
                     connection.consume_input()
                 result = connection.get_result()

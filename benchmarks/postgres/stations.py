@@ -3,8 +3,8 @@
 Two threads with a client each pass a lock to and fro, as in the workload ``hand-over``. The
 functions on the way are wrapped from outside and note the time, which costs each about a
 microsecond. The server's own station is the moment that it puts into the notice. Shown is how long
-after the holder's last line each was reached. Below it stand the stations of the bare ``NOTIFY``
-that the workload sets it against, from the same minutes.
+after the holder's last line each was reached. Below it stand the notices that the workload sets it
+against, from the same minutes.
 """
 
 import argparse
@@ -16,7 +16,17 @@ from functools import wraps
 from typing import Any
 
 import holdfast
-from benchmarks.postgres.hand_over import HOLD, both, passed_notices
+from benchmarks.postgres import bare
+from benchmarks.postgres.hand_over import (
+    BARE,
+    CHANGED,
+    HOLD,
+    NOTIFY,
+    OURS,
+    UPDATE,
+    both,
+    passed_notices,
+)
 from benchmarks.rounds import percentile
 from holdfast.backends.postgres.inbox import Inbox
 from holdfast.backends.postgres.link import Link
@@ -124,22 +134,23 @@ def main() -> None:
     count, rounds = (args := parser.parse_args()).passes, args.rounds
     logging.getLogger("holdfast").setLevel(logging.ERROR)  # that fsync is off is no news here
     _mark_all()
-    ours: dict[str, list[float]] = {}
-    theirs: dict[str, list[float]] = {}
+    totals: dict[str, dict[str, list[float]]] = {}
     with PostgresServer() as server:
+        server.ask(bare.SET_UP)
         url = server.url(quarantine=0)
         with holdfast.Client(url) as one, holdfast.Client(url) as other:
             passes(one, other, 30)  # for warming up
-            rivals: list[tuple[dict[str, list[float]], Callable[[], dict[str, list[float]]]]] = [
-                (ours, lambda: passes(one, other, count)),
-                (theirs, lambda: passed_notices(server.url(), count)),
-            ]
+            rivals: dict[str, Callable[[], dict[str, list[float]]]] = {
+                OURS: lambda: passes(one, other, count),
+                BARE: lambda: passed_notices(server.url(), count, NOTIFY),
+                CHANGED: lambda: passed_notices(server.url(), count, UPDATE),
+            }
             for _ in range(rounds):
-                for total, play in rivals:
+                for rival, play in rivals.items():
                     for station, spans in play().items():
-                        total.setdefault(station, []).extend(spans)
-    show("hand-over", ours.items())
-    show("bare NOTIFY", theirs.items())
+                        totals.setdefault(rival, {}).setdefault(station, []).extend(spans)
+    for rival, found in totals.items():
+        show(rival, found.items())
 
 
 if __name__ == "__main__":

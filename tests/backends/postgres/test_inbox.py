@@ -32,9 +32,9 @@ class Box:
         self.heard: list[Notice] = []
         self.reading, self.go_on = threading.Event(), threading.Event()
 
-    def tell(self) -> None:
+    def tell(self, words: str = "1\x1fmissed") -> None:
         """Say something, and see that it has come."""
-        shared_postgres().ask("SELECT pg_notify(%s, E'1\\x1fmissed')", self.channel)
+        shared_postgres().ask("SELECT pg_notify(%s, %s)", self.channel, words)
         eventually(self.inbox.link.has_something, what="a notice")
 
     def sessions(self) -> int:
@@ -130,3 +130,17 @@ def test_what_ended_meanwhile_is_not_trusted(box: Box) -> None:
 
     eventually(found_out, what="a look that finds it")
     assert box.inbox.take() is False
+
+
+@pytest.mark.parametrize(
+    "words", ["", "hello", "1", "1\x1fgranted", "1\x1fgranted\x1fa\x1fb\x1fc\x1fd\x1f\x1fx\x1f"]
+)
+def test_whatever_else_is_said_there_is_passed_by(box: Box, words: str) -> None:
+    """Anybody may say anything on a channel: it neither hurts who listens nor closes his ear."""
+    box.go_on.set()
+    box.tell(words)
+    box.overhear()
+    assert box.heard == []
+    box.tell()
+    box.overhear()
+    assert [notice.what for notice in box.heard] == ["missed"]

@@ -86,8 +86,10 @@ class KeeperWire(SyncWire):
         if inbox is None or inbox.link is not link:
             super().give_back(link)
             return
-        self.pending += inbox.put_aside()
-        inbox.let_go()
+        try:
+            self.pending += inbox.put_aside()
+        finally:
+            inbox.let_go()
 
     def discard(self, link: Link) -> None:
         """Throw away what is ours at the moment."""

@@ -56,8 +56,9 @@ BIRTH = by_pytest("birth mark", "tests/backends/redis/test_scripts_birth.py")
 BUNDLES = by_pytest("bundles", "tests/backends/redis/test_bundles.py")
 BREAKS = by_pytest("breaks", "tests/backends/redis/test_scripts_breaks.py")
 LOOKOUT = by_pytest(
-    "lookout", "tests/backends/test_lookout.py", "tests/backends/redis/test_waiters_listen.py"
+    "lookout", "tests/backends/test_lookout.py", "tests/backends/test_waiters_listen.py"
 )
+INBOX = by_pytest("inbox", "tests/backends/postgres/test_inbox.py")
 LOST_REPLIES = by_pytest(
     "lost replies", "tests/backends/test_network_faults.py", "-k", "lost and redis"
 )

@@ -65,7 +65,7 @@ class PostgresBackend:
             from holdfast.backends.postgres.aio_ear import AioEar
 
             return AioEar(loop.line, keeper, channel, deliver)
-        return KeeperEar(keeper, channel)
+        return KeeperEar(keeper, channel, deliver)
 
 
 def connect(address: Address, prefix: str) -> PostgresBackend:

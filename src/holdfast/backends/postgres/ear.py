@@ -1,5 +1,6 @@
-"""The keeper's own connection, and the inbox that it hears on the same one.
+"""The keeper's own connection, and the inbox that is heard on the same one (``inbox``).
 
+The keeper hears it when nobody waits in line, else a thread that waits does (``shared_ear``).
 Whenever the inbox was deaf, the keeper is told that it may have missed something, and asks. Behind
 a pooler nobody can listen: then the keeper's look once a second serves instead.
 """
@@ -7,17 +8,16 @@ a pooler nobody can listen: then the keeper's look once a second serves instead.
 from __future__ import annotations
 
 import os
-import select
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection, Sequence
 from math import inf
 
 from holdfast import clock
+from holdfast.backends.postgres.inbox import Inbox
 from holdfast.backends.postgres.link import Link
 from holdfast.backends.postgres.office import Office, listening_words
-from holdfast.backends.postgres.replies import read_notice
-from holdfast.backends.postgres.sync import SyncWire
-from holdfast.backends.waking import LONGEST, PipedEar
+from holdfast.backends.postgres.sync import LOOK_AFTER, SyncWire
+from holdfast.backends.shared_ear import SharedEar
+from holdfast.backends.waking import LONGEST
 from holdfast.errors import BackendUnavailable
 from holdfast.rules import backoff
 from holdfast.rules.messages import Item, Notice, Renew
@@ -37,13 +37,15 @@ class KeeperWire(SyncWire):
     def __init__(self, office: Office, application: str) -> None:
         super().__init__(office, application)
         self.channel = ""  # what to listen to, once there is an ear
-        self.listening: Link | None = None
-        self.pending: list[Notice] = []
+        self.inbox: Inbox | None = None
+        self.pending: list[Notice] = []  # what the keeper itself has heard
+        self.stir: Callable[[], None] = lambda: None  # who listens should see what there is
 
     @property
     def hears(self) -> bool:
         """Whether the inbox is open: a call that failed may just have closed it."""
-        return self.listening is not None and self.listening.fileno() >= 0
+        inbox = self.inbox
+        return inbox is not None and inbox.fileno() >= 0
 
     def _open(self, deadline: float) -> Link:
         link = super()._open(deadline)
@@ -61,47 +63,82 @@ class KeeperWire(SyncWire):
                 error.outcome = "none"  # nothing of anybody's was sent
             raise
         if listens:
-            self.listening = link
+            self.inbox = Inbox(link)
             self.pending.append(MISSED)
+            self.stir()
         return link
+
+    def borrow(self, deadline: float) -> Link:
+        """Take the inbox's own connection, if there is one."""
+        inbox = self._taken()
+        if inbox is not None:
+            link = inbox.link
+            rested = clock.now() - link.used_at
+            fresh = link.generation == self._office.generation
+            if fresh and (rested < LOOK_AFTER or not link.has_something() or self._read(inbox)):
+                return link
+            self.discard(link)
+        return super().borrow(deadline)
 
     def give_back(self, link: Link) -> None:
         """Keep it, and put aside what came unasked."""
-        super().give_back(link)
-        self.take_in(link)
-
-    def take_in(self, link: Link) -> None:
-        """Read the notices that a connection has put aside."""
-        heard, link.heard = link.heard, []
-        for channel, payload in heard:
-            notice = read_notice(channel, payload)
-            if notice is not None:
-                self.pending.append(notice)
-
-    def _is_good(self, link: Link) -> bool:
-        if link is not self.listening:
-            return super()._is_good(link)
-        return not link.has_something() or self.read_pushes(link)
-
-    def read_pushes(self, link: Link) -> bool:
-        """Read what came to the inbox; if it was the end of it, say so."""
+        inbox = self.inbox
+        if inbox is None or inbox.link is not link:
+            super().give_back(link)
+            return
         try:
-            link.take_in()
+            self.pending += inbox.put_aside()
+        finally:
+            inbox.let_go()
+
+    def discard(self, link: Link) -> None:
+        """Throw away what is ours at the moment."""
+        inbox = self.inbox
+        if inbox is None or inbox.link is not link:
+            super().discard(link)
+            return
+        self.inbox = None
+        inbox.close()
+        self.stir()
+
+    def read(self) -> None:
+        """Read what came to the inbox, on the keeper's thread."""
+        inbox = self._taken()
+        if inbox is None:
+            return
+        if self._read(inbox):
+            inbox.let_go()
+        else:
+            self.discard(inbox.link)
+
+    def _taken(self) -> Inbox | None:
+        """Have the inbox for oneself; one that is no good any more is forgotten."""
+        inbox = self.inbox
+        if inbox is None or inbox.take():
+            return inbox
+        self.inbox = None
+        return None
+
+    def _read(self, inbox: Inbox) -> bool:
+        """Read an inbox that we have; say whether that was not the end of it."""
+        try:
+            self.pending += inbox.read()
         except BackendUnavailable:
-            self._drop(link)
             return False
-        self.take_in(link)
         return True
 
-    def _drop(self, link: Link) -> None:
-        self.listening = None
-        if link in self._idle:
-            self._idle.remove(link)
-        link.close()
+    def close(self) -> None:
+        """Let go of every connection."""
+        super().close()
+        inbox = self._taken()
+        if inbox is not None:
+            self.discard(inbox.link)
+
+    abandon = close
 
     def be_ready(self, deadline: float) -> None:
         """Connect before anything is due, and listen, if that is done here."""
-        if (self.channel and not self.hears) or not self._idle:
+        if not (self.hears if self.channel else self._idle):
             self.give_back(self._open(deadline))
 
 
@@ -131,13 +168,15 @@ class Readiness:
         return until
 
 
-class Ear(PipedEar):
-    """The inbox of one client, heard by its keeper on the keeper's own connection."""
+class Ear(SharedEar):
+    """The inbox of one client, heard by its keeper or by a thread that waits."""
 
-    def __init__(self, wire: KeeperWire, address: str) -> None:
+    def __init__(self, wire: KeeperWire, address: str, deliver: Callable[[Notice], None]) -> None:
         super().__init__()
         self._wire = wire
+        self._deliver = deliver
         wire.channel = address
+        wire.stir = self._lookout.stir
         self._readiness = Readiness(wire)
 
     @property
@@ -150,21 +189,28 @@ class Ear(PipedEar):
         """Block until something is heard, until woken, or until ``until``."""
         wire = self._wire
         until = self._readiness.see_to_it(until)
-        if not wire.pending:
-            self._wait(until)
+        while not wire.pending and self._was_relieved(until):
+            continue
         pending, wire.pending = wire.pending, []
         return pending
 
-    def _wait(self, until: float) -> None:
-        poll = select.poll()
-        poll.register(self._bell, select.POLLIN)
-        link = self._wire.listening
-        if link is not None and link.fileno() >= 0:
-            poll.register(link.fileno(), select.POLLIN)
-        delay = min(max(0.0, until - clock.now()), LONGEST)
-        for descriptor, _ in poll.poll(delay * 1000 + 0.999):
-            if descriptor == self._bell:
-                with suppress(BlockingIOError):
-                    os.read(self._bell, 4096)
-            elif link is not None:
-                self._wire.read_pushes(link)
+    # What the lookout asks for
+
+    def descriptors(self) -> Collection[int]:
+        """Say where something can be heard."""
+        inbox = self._wire.inbox
+        descriptor = -1 if inbox is None else inbox.fileno()
+        return () if descriptor < 0 else (descriptor,)
+
+    def overhear(self, ready: Sequence[int], until: float) -> None:
+        """Read what has arrived and deliver it, on the thread of one who waits."""
+        left = until - clock.now()
+        inbox = self._wire.inbox
+        if left <= 0 or inbox is None or inbox.fileno() not in ready:
+            return
+        inbox.overhear(min(left, LONGEST), self._deliver)
+        if inbox.fileno() < 0:
+            self.wake()  # the keeper connects again
+
+    def _read(self, _ready: Collection[int]) -> None:
+        self._wire.read()

@@ -34,6 +34,7 @@ class Link:
         self.connection = connection
         self.shown = shown
         self.descriptor = connection.socket  # stays known when libpq has closed it
+        self.closed = False  # by us, or by libpq when something failed
         self.used_at = 0.0
         self.generation = 0
         self.pooled = False  # somebody stands between us and the server
@@ -51,11 +52,13 @@ class Link:
 
     def run(self, statement: Statement, deadline: float) -> PGresult:
         """Carry out a statement, prepared if that pays; give the raw result."""
-        uses = self._uses.get(statement.name, 0)
-        if self.prepares and uses <= PREPARE_AFTER:
-            self._uses[statement.name] = uses + 1
-            if uses == PREPARE_AFTER:
-                self.prepare({statement.name: statement.text}, deadline)
+        if self.prepares:
+            name = statement.name
+            uses = self._uses.get(name, 0)
+            if uses <= PREPARE_AFTER:
+                self._uses[name] = uses + 1
+                if uses == PREPARE_AFTER:
+                    self.prepare({name: statement.text}, deadline)
         self.send(statement)
         return self.result(deadline)
 
@@ -75,7 +78,7 @@ class Link:
             else:
                 self.connection.send_query_params(statement.text, statement.values)
         except OperationalError as error:
-            raise faults.broken(self.shown, str(error)) from error
+            raise self._broken(error) from error
 
     def query(self, text: str, deadline: float) -> list[list[str]]:
         """Carry out something that is said once; give the rows as text."""
@@ -83,7 +86,7 @@ class Link:
         try:
             self.connection.send_query(text.encode())
         except OperationalError as error:
-            raise faults.broken(self.shown, str(error)) from error
+            raise self._broken(error) from error
         result = self.result(deadline)
         value_of(result, self.shown)
         return [
@@ -105,7 +108,7 @@ class Link:
         try:
             self.connection.consume_input()
         except OperationalError as error:
-            raise faults.broken(self.shown, str(error)) from error
+            raise self._broken(error) from error
         self.collect()
 
     def collect(self) -> None:
@@ -114,11 +117,15 @@ class Link:
             self.heard.append((notice.relname.decode(), notice.extra.decode()))
 
     def fileno(self) -> int:
-        """Give the descriptor, -1 once it is closed."""
-        return self.connection.socket if self.connection.status == pq.ConnStatus.OK else -1
+        """Give the descriptor, -1 once it is closed or has failed; libpq itself is not asked.
+
+        Other threads look here too, while who has the connection may be about to close it.
+        """
+        return -1 if self.closed else self.descriptor
 
     def close(self) -> None:
         """Hang up."""
+        self.closed = True
         self.connection.finish()
 
     def result(self, deadline: float) -> PGresult:
@@ -126,14 +133,15 @@ class Link:
 
         Whoever ran out of time may ask again: it is taken up where it was left.
         """
-        connection = self.connection
+        connection, poll = self.connection, self._inward.poll
         try:
             while connection.flush():
                 if _polled(connection.socket, select.POLLIN | select.POLLOUT, self._left(deadline)):
                     connection.consume_input()
             while True:
                 while connection.is_busy():
-                    if not self._inward.poll(_milliseconds(self._left(deadline))):
+                    left = deadline - clock.now()
+                    if left <= 0 or not poll(left * 1000 + 0.999):  # as in _milliseconds
                         raise faults.silent(self.shown)
                     connection.consume_input()
                 result = connection.get_result()
@@ -142,12 +150,16 @@ class Link:
                 if self._last is None or self._last.status != pq.ExecStatus.FATAL_ERROR:
                     self._last = result
         except OperationalError as error:
-            raise faults.broken(self.shown, str(error)) from error
+            raise self._broken(error) from error
         self.collect()
         last, self._last = self._last, None
         if last is None:
             raise faults.broken(self.shown, "nothing came back")
         return last
+
+    def _broken(self, error: OperationalError) -> BackendUnavailable:
+        self.closed = self.closed or self.connection.status == pq.ConnStatus.BAD
+        return faults.broken(self.shown, str(error))
 
     def _left(self, deadline: float) -> float:
         left = deadline - clock.now()

@@ -15,7 +15,7 @@ from holdfast.backends.postgres.requests import Post, Statement
 from holdfast.backends.postgres.survey import Survey
 from holdfast.backends.postgres.target import Target
 from holdfast.errors import BackendUnavailable
-from holdfast.rules.messages import Notice, Reply
+from holdfast.rules.messages import Notice, Reply, Request
 
 Answer: TypeAlias = "Reply | BackendUnavailable"
 
@@ -41,8 +41,12 @@ class Office:
 
     def read(self, statement: Statement, raw: bytes) -> list[Answer]:
         """Read a raw reply: one answer per request."""
-        found, _ = _decoded(raw.decode())
-        cells = found if statement.many else [found]
+        if not statement.many:
+            try:
+                return [self.read_one(statement.requests[0], raw)]
+            except BackendUnavailable as error:
+                return [error]
+        cells, _ = _decoded(raw.decode())
         if cells and cells[0][0] != self.mark:
             self.see(cells[0][0])
         answers: list[Answer] = []
@@ -53,6 +57,17 @@ class Office:
                 self._say_quarantined()
                 answers.append(error)
         return answers
+
+    def read_one(self, request: Request, raw: bytes) -> Reply:
+        """Read the raw reply to a statement that carried one request."""
+        cells, _ = _decoded(raw.decode())
+        if cells[0] != self.mark:
+            self.see(cells[0])
+        try:
+            return replies.read(request, cells)
+        except BackendUnavailable:
+            self._say_quarantined()
+            raise
 
     def see(self, mark: int) -> None:
         """Another mark: this is another memory, and everything we hold is lost."""

@@ -100,24 +100,30 @@ def _answer(claim_id: str, raw: Cells, holders: tuple[Tenure, ...]) -> Granted |
 
 
 def read_notice(inbox: str, payload: str) -> Notice | None:
-    """Read what came to an inbox; what a newer holdfast says in words unknown here is passed by."""
+    """Read what came to an inbox; what a newer holdfast, or anybody else, says is passed by.
+
+    Every user of the database may say something on every channel, and a caller may be listening.
+    """
     words = payload.split("\x1f", 8)
     if words[:2] == ["1", "missed"]:
         return Notice("missed", inbox, "", "", 0)
     if words[0] != "1":
         return None
-    _, what, claim_id, token, life, since, slots, name, reason = words
-    return Notice(
-        what=what,  # type: ignore[arg-type]  # the functions say nothing else
-        inbox=inbox,
-        name=name,
-        claim_id=claim_id,
-        token=int(token),
-        life=int(life) / 1e6,
-        granted_at=int(since) / 1e6,
-        slots=tuple(map(int, slots.split(","))) if slots else (),
-        reason=reason,
-    )
+    try:
+        _, what, claim_id, token, life, since, slots, name, reason = words
+        return Notice(
+            what=what,  # type: ignore[arg-type]  # the functions say nothing else
+            inbox=inbox,
+            name=name,
+            claim_id=claim_id,
+            token=int(token),
+            life=int(life) / 1e6,
+            granted_at=int(since) / 1e6,
+            slots=tuple(map(int, slots.split(","))) if slots else (),
+            reason=reason,
+        )
+    except ValueError:
+        return None
 
 
 def _retry(microseconds: int) -> float | None:

@@ -13,7 +13,7 @@ from holdfast import clock
 from holdfast.backends.postgres import faults
 from holdfast.backends.postgres.greeting import greet
 from holdfast.backends.postgres.link import Link, open_link
-from holdfast.backends.postgres.office import Answer, Office, Sorter
+from holdfast.backends.postgres.office import Office, Sorter
 from holdfast.backends.postgres.requests import Statement
 from holdfast.errors import BackendUnavailable
 from holdfast.rules.messages import Reply, Request
@@ -39,10 +39,15 @@ class SyncWire:
 
     async def ask(self, request: Request, deadline: float) -> Reply:
         """Carry out one request."""
-        answer = self._carry_out(self._office.post.statement(request), deadline)[0]
-        if isinstance(answer, BackendUnavailable):
-            raise answer
-        return answer
+        office = self._office
+        statement = office.post.statement(request)
+        raw = self._carry_out(statement, deadline)
+        if statement.many:
+            answer = office.read(statement, raw)[0]
+            if isinstance(answer, BackendUnavailable):
+                raise answer
+            return answer
+        return office.read_one(request, raw)
 
     async def ask_all(
         self, requests: Sequence[Request], deadline: float
@@ -51,7 +56,8 @@ class SyncWire:
         sorter = Sorter(len(requests))
         for statement in self._office.post.statements(list(enumerate(requests))):
             try:
-                sorter.put(statement, self._carry_out(statement, deadline))
+                raw = self._carry_out(statement, deadline)
+                sorter.put(statement, self._office.read(statement, raw))
             except BackendUnavailable as error:
                 sorter.fail(statement, error)
         return sorter.result()
@@ -65,21 +71,20 @@ class SyncWire:
 
     abandon = close
 
-    def _carry_out(self, statement: Statement, deadline: float) -> list[Answer]:
+    def _carry_out(self, statement: Statement, deadline: float) -> bytes:
         try:
-            raw = self._exchange(statement, deadline)
+            return self._exchange(statement, deadline)
         except BackendUnavailable as error:
             if not self._office.may_be_mended(error):
                 raise
-            raw = self._exchange(statement, deadline)  # it was refused, so nothing was done
-        return self._office.read(statement, raw)
+            return self._exchange(statement, deadline)  # it was refused, so nothing was done
 
     def _exchange(self, statement: Statement, deadline: float) -> bytes:
         link = self.borrow(deadline)
         try:
             raw = link.ask(statement, deadline)
         except BaseException:
-            link.close()
+            self.discard(link)
             raise
         self.give_back(link)
         return raw
@@ -112,6 +117,10 @@ class SyncWire:
         ):
             with suppress(IndexError):  # another thread was quicker
                 self._idle.pop(0).close()
+
+    def discard(self, link: Link) -> None:
+        """Throw a connection away that was lent."""
+        link.close()
 
     def _open(self, deadline: float) -> Link:
         if self._closed:

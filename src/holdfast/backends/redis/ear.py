@@ -1,43 +1,28 @@
 """The keeper's wire and its ear: a client's inbox, heard on the keeper's own connections.
 
-The keeper hears it when nobody waits in line, else a thread that waits does (``backends.lookout``).
+The keeper hears it when nobody waits in line, else a thread that waits does (``shared_ear``).
 """
 
 from __future__ import annotations
 
 import os
-import select
 from collections.abc import Callable, Collection, Sequence
-from contextlib import suppress
 from math import inf
-from typing import Literal
 
 from holdfast import clock
-from holdfast.backends.lookout import Lookout
 from holdfast.backends.redis.inboxes import Inboxes
 from holdfast.backends.redis.office import Answer, Office
 from holdfast.backends.redis.sync import SyncWire
 from holdfast.backends.redis.topology import Sentinels
 from holdfast.backends.redis.watch import SentinelWatch
-from holdfast.backends.waking import LONGEST, PipedEar
+from holdfast.backends.shared_ear import SharedEar
+from holdfast.backends.waking import LONGEST
 from holdfast.errors import BackendUnavailable
-from holdfast.ports import Bell
 from holdfast.rules import backoff
 from holdfast.rules.messages import Notice, Reply, Request
 
 CONNECT_WITHIN = 0.5
 """A silent host must not keep the keeper from its leases."""
-
-RELIEF = b"\1"
-"""What is written into the keeper's pipe when it is to listen or need not listen any more."""
-
-_Keeper = Literal["awake", "listens", "naps", "sleeps"]
-
-NAP = 0.1
-"""So long the keeper may not notice that nobody listens, while threads come and go."""
-
-QUIET = 1.0
-"""Who has been on the lookout for so long may stay for longer: the keeper sleeps until told."""
 
 
 class KeeperWire(SyncWire):
@@ -83,7 +68,7 @@ class KeeperWire(SyncWire):
         return answers
 
 
-class Ear(PipedEar):
+class Ear(SharedEar):
     """The inbox of one client, heard by its keeper or by a thread that waits."""
 
     def __init__(self, wire: KeeperWire, address: str, deliver: Callable[[Notice], None]) -> None:
@@ -92,8 +77,6 @@ class Ear(PipedEar):
         self._inboxes = wire.inboxes
         self._inboxes.channel = address
         self._deliver = deliver
-        self._keeper: _Keeper = "awake"  # what it does at this moment
-        self._lookout = Lookout(self)
         self._inboxes.stir = self._lookout.stir
         self._failures = 0
         self._again_at = 0.0
@@ -117,20 +100,6 @@ class Ear(PipedEar):
         with inboxes.alone():
             return inboxes.taken()
 
-    def bell(self) -> Bell:
-        """Make a bell for a thread that waits in line: it may listen meanwhile."""
-        return self._lookout.bell()
-
-    def close(self) -> None:
-        """Stop hearing; the wire hangs up, and who is on the lookout leaves by itself."""
-        self._lookout.close()
-        super().forget()
-
-    def forget(self) -> None:
-        """Close the inherited pipes only."""
-        self._lookout.forget()
-        super().forget()
-
     # What the lookout asks for
 
     def descriptors(self) -> Collection[int]:
@@ -148,13 +117,9 @@ class Ear(PipedEar):
         if not self._inboxes.hears_all:
             self.wake()  # the keeper connects again
 
-    def relieve(self) -> None:
-        """Tell the keeper to begin or to stop to listen, unless it will see that by itself."""
-        if self._keeper == ("listens" if self._lookout.is_manned() else "sleeps"):
-            try:
-                os.write(self._clapper, RELIEF)
-            except OSError:  # full is awake, and closed is over
-                return
+    def _read(self, ready: Collection[int]) -> None:
+        with self._inboxes.alone():
+            self._inboxes.read(ready)
 
     def _connected(self, until: float) -> float:
         """Connect what is not; say when to try again, if it failed."""
@@ -170,38 +135,3 @@ class Ear(PipedEar):
             return self._again_at
         self._failures = 0
         return until
-
-    def _was_relieved(self, until: float) -> bool:
-        """Sleep; say whether nothing happened but that somebody came to the lookout or left it.
-
-        Where threads come and go all the time, telling the keeper each time would hold them up. So
-        then it naps, and looks from time to time whether anybody listens.
-        """
-        poll = select.poll()
-        poll.register(self._bell, select.POLLIN)
-        now = clock.now()
-        naps = now < self._lookout.came_at + QUIET
-        # First said, then looked: whoever comes or leaves meanwhile does it the other way round.
-        self._keeper = "naps" if naps else "sleeps"
-        if not self._lookout.is_manned():
-            self._keeper, naps = "listens", False
-        if self._keeper == "listens" and self._lookout.is_manned():
-            return True  # somebody has just come
-        if self._keeper == "listens":
-            for descriptor in self.descriptors():
-                poll.register(descriptor, select.POLLIN)
-        delay = min(max(0.0, until - now), NAP if naps else LONGEST)
-        ready = {descriptor for descriptor, _ in poll.poll(delay * 1000 + 0.999)}
-        self._keeper = "awake"
-        called = b""
-        if self._bell in ready:
-            ready.remove(self._bell)
-            with suppress(BlockingIOError):
-                called = os.read(self._bell, 4096)
-        if ready:
-            with self._inboxes.alone():
-                self._inboxes.read(ready)
-            return False
-        if called:
-            return called.count(RELIEF) == len(called)
-        return clock.now() < until

@@ -62,10 +62,10 @@ def measure(scale: Scale) -> list[Figure]:
 def _works(server: RedisServer, stack: ExitStack) -> dict[str, Work]:
     client = stack.enter_context(holdfast.Client(server.url(quarantine=0)))
     storage = limits.storage.RedisStorage(server.url(), max_connections=CONNECTIONS)
-    item = limits.RateLimitItemPerSecond(RATE)
+    item = limits.RateLimitItemPerHour(RATE)
 
     def ours(name: str, until: float) -> int:
-        limiter = client.limiter(name, f"{RATE}/s")
+        limiter = client.limiter(name, f"{RATE}/h")
         taken = 0
         while time.perf_counter() < until:
             taken += limiter.try_acquire().allowed
@@ -92,10 +92,10 @@ async def _async_works(server: RedisServer, stack: AsyncExitStack) -> dict[str, 
     storage = limits.aio.storage.RedisStorage(
         f"async+{server.url()}", implementation="redispy", max_connections=CONNECTIONS
     )
-    item = limits.RateLimitItemPerSecond(RATE)
+    item = limits.RateLimitItemPerHour(RATE)
 
     async def ours(name: str, until: float) -> int:
-        limiter = client.limiter(name, f"{RATE}/s")
+        limiter = client.limiter(name, f"{RATE}/h")
         taken = 0
         while time.perf_counter() < until:
             taken += (await limiter.try_acquire()).allowed

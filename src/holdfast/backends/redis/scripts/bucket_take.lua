@@ -73,7 +73,7 @@ for first = 1, last do
                         what = 4
                     else
                         owed, changed = after, true
-                        on_time = on_time or string.format(' %.0f', now)
+                        on_time = on_time or ' ' .. clock[1] .. string.sub('00000' .. clock[2], -6) -- now
                         added = added .. id
                             .. (ready_in > 0 and string.format(' %.0f', now + ready_in) or on_time) .. ending
                         while #takes - from + #added >= 1024 do -- the oldest go

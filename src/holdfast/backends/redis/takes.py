@@ -20,7 +20,7 @@ TOGETHER = 24
 when all of them are asked again."""
 
 TOOK = 3
-_ANSWER = struct.Struct("<Bddd").unpack
+_ANSWER = struct.Struct("<Bdqq").unpack
 
 
 class Takes:
@@ -41,7 +41,7 @@ class Takes:
         want = self._wants.get((permits, terms, wait, adopt))
         if want is None:
             want = self._want(permits, terms, wait, adopt=adopt)
-        return self._call, place, b"$%d\r\n%b\r\n%b" % (len(take_id), take_id.encode(), want)
+        return self._call, place, f"${len(take_id)}\r\n{take_id}\r\n".encode() + want
 
     def _place(self, space: str, name: str) -> bytes:
         if len(self._places) >= REMEMBERED:
@@ -63,4 +63,4 @@ def read(raw: bytes, mark: int) -> Took | Short | None:
     what, marked, wait, remaining = _ANSWER(raw)
     if marked != mark:
         return None
-    return (Took if what == TOOK else Short)(int(wait), int(remaining))
+    return Took(wait, remaining) if what == TOOK else Short(wait, remaining)

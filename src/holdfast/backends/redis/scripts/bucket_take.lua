@@ -3,7 +3,7 @@
 -- ARGV from 2 on, for each key: the id of the take, and what it wants, packed: permits, amount, period,
 -- burst, wait, whether to adopt; then, as text, how such a take ends among those that are remembered.
 -- The reply to one take is its own, the reply to several the list of theirs. What went as it should is
--- bytes: took (3, mark, ready in, remaining) and short (4 and the same).
+-- bytes: took (3, mark, ready in, remaining) and short (4, and the same).
 
 local replies, last = {}, (#ARGV - 1) / 2
 local also = {} -- who wants the same bucket next: each is read once and written once
@@ -85,7 +85,7 @@ for first = 1, last do
                     end
                 end
                 local remaining = owed < room and math.floor((room - owed) / period) or 0
-                reply = struct.pack('<Bddd', what, mark, ready_in, remaining)
+                reply = struct.pack('<Bdi8i8', what, mark, ready_in, remaining)
             end
             replies[place] = reply
             place = also[place]

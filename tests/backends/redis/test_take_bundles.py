@@ -1,14 +1,19 @@
 """Takes that many tasks ask in one turn travel as few commands, and stay each task's own affair."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from math import inf
 
 import pytest
 
 from holdfast import AsyncClient, BackendUnavailable, Misuse
+from holdfast.backends.redis.line import Line
+from holdfast.backends.redis.requests import Post
 from holdfast.backends.redis.takes import TOGETHER
 from holdfast.flows.limit import Permit
+from holdfast.rules.bucket_messages import Take, Terms
 from tests.backends.redis.stage import proxied
 from tests.backends.redis.test_bundles import _calls
 from tests.servers.proxy import Proxy
@@ -27,6 +32,10 @@ async def _client(url: str) -> AsyncIterator[AsyncClient]:
     async with AsyncClient(url) as client:
         await client.limiter("warm", SLOW).try_acquire()
         yield client
+
+
+def _nobody(_: object) -> None:
+    """Hear nothing."""
 
 
 async def test_a_turn_of_takes_is_a_few_commands() -> None:
@@ -56,6 +65,38 @@ async def test_one_bucket_gives_each_its_own_in_the_order_of_asking() -> None:
                 assert permit.remaining == left
                 assert permit.allowed or 0 < permit.retry_after <= 3 * 36
             assert left == 0
+
+
+async def test_a_full_command_leaves_at_once() -> None:
+    """The server need not wait for the end of the turn; what else was asked goes along."""
+
+    class Transport(asyncio.Transport):
+        def __init__(self) -> None:
+            super().__init__()
+            self.written: list[bytes] = []
+
+        def write(self, data: bytes | bytearray | memoryview) -> None:
+            self.written.append(bytes(data))
+
+    post = Post("p", 0.0, clustered=False)
+    takes = [Take("limiter", "x", f"take{number:04}", 1, Terms(1, 1, 9)) for number in range(50)]
+    post.letter(takes[0])  # from now on they are parcels
+    line, transport = Line(asyncio.get_running_loop(), ("", 0), "", _nobody, _nobody), Transport()
+    line.connection_made(transport)
+    for number, take in enumerate(takes):
+        if number == 10:
+            line.ask(b"between", inf)
+        parcel = post.parcel(take)
+        assert parcel is not None
+        line.ask_along(parcel, inf)
+    early = len(transport.written)
+    await asyncio.sleep(0)
+    first, *full, rest = (re.findall(rb"take\d{4}|between", one) for one in transport.written)
+    names = [take.take_id.encode() for take in takes]
+    assert early == 1 + len(full)
+    assert first == names[:1]
+    assert full == [[*names[1:25], b"between"], names[25:49]]
+    assert rest == names[49:]
 
 
 async def test_who_fails_fails_alone() -> None:

@@ -24,10 +24,13 @@ class Call:
 
     ``birth`` is the key of the birth mark, if letters name one; ``common`` are the words that all
     share; ``each`` is the number of words that a request adds to them, ``keys_each`` of keys;
-    ``most`` requests are one command.
+    ``most`` requests are one command, and if it is ``prompt`` a full one leaves at once: the server
+    then works while the loop still writes the next.
     """
 
-    __slots__ = ("_common", "_each", "_heads", "_keys_each", "_one", "_shared", "most", "script")
+    __slots__ = (
+        "_common", "_each", "_heads", "_keys_each", "_one", "_shared", "most", "prompt", "script",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -37,9 +40,12 @@ class Call:
         each: int,
         keys_each: int = KEYS_EACH,
         most: int = TOGETHER,
+        *,
+        prompt: bool = False,
     ) -> None:
         self.script = script
         self.most = most
+        self.prompt = prompt
         self._keys_each = keys_each
         self._common = b"".join(map(packed, (*birth, *common)))
         self._shared = (len(birth), len(common))

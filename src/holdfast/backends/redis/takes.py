@@ -28,7 +28,8 @@ class Takes:
 
     def __init__(self, keys: KeyRing, birth: tuple[bytes, ...], quarantine: bytes) -> None:
         self._keys = keys
-        self._call = Call(script("bucket_take"), birth, (quarantine,), 2, 1, TOGETHER)
+        called = script("bucket_take")
+        self._call = Call(called, birth, (quarantine,), 2, 1, TOGETHER, prompt=True)
         self._places: dict[tuple[str, str], bytes] = {}
         self._wants: dict[tuple[int, Terms, int, bool], bytes] = {}
 

@@ -2,9 +2,9 @@
 
 ``limits`` is used the way its documentation shows it, with two of its strategies. The moving window
 is exact, as holdfast is: like is compared with like there, but for what a caller is told (``hit``
-says yes or no, holdfast also when to come again and how many are left) and for lost replies, which
-it counts twice. The fixed window is its quickest: one counter, which lets twice the rate through
-where two windows meet. It is shown as the least that ``limits`` can cost.
+says yes or no, holdfast also when to come again and how many are left) and for lost replies (who
+asks ``limits`` again is counted again). The fixed window is its quickest: one counter, which lets
+twice the rate through where two windows meet. It is shown as the least that ``limits`` can cost.
 
 The rate is so high that nobody is ever refused, and so slow to come back that something is owed all
 the time, as in a limit that is in use: an empty bucket would cost holdfast less.

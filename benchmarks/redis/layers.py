@@ -90,7 +90,7 @@ def server_time(server: RedisServer) -> float:
     )
 
 
-async def _spent(
+async def spent_by_tasks(
     server: RedisServer, work: AsyncWork, label: str, tasks: int
 ) -> tuple[float, float]:
     """Let so many tasks work for a moment; give the microseconds per cycle of both sides."""
@@ -110,7 +110,7 @@ async def _measure(tasks: int, rounds: int) -> None:
         async with _works(server) as works:
             for _ in range(rounds + 1):
                 for label, work in works.items():
-                    found = await _spent(server, work, label, tasks)
+                    found = await spent_by_tasks(server, work, label, tasks)
                     spent.setdefault(label, []).append(found)
     print(f"{tasks} tasks, microseconds of CPU per cycle: least (median)")
     for label, all_rounds in spent.items():

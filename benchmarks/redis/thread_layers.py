@@ -75,7 +75,7 @@ def _works(server: RedisServer) -> Iterator[Mapping[str, Work]]:
     wire.close()
 
 
-def _spent(server: RedisServer, work: Work, label: str, threads: int) -> Spent:
+def spent_by_threads(server: RedisServer, work: Work, label: str, threads: int) -> Spent:
     """Let so many threads work for a moment."""
     cycles: list[int] = []
 
@@ -103,7 +103,7 @@ def _measure(threads: int, rounds: int) -> None:
     with RedisServer() as server, _works(server) as works:
         for _ in range(rounds + 1):
             for label, work in works.items():
-                spent.setdefault(label, []).append(_spent(server, work, label, threads))
+                spent.setdefault(label, []).append(spent_by_threads(server, work, label, threads))
     print(f"{threads} threads, microseconds of CPU per cycle: least (median)")
     for label, found in spent.items():
         client, there, sleeps = zip(*found[1:], strict=True)  # the first one warms up

@@ -9,6 +9,7 @@ import pytest
 
 from benchmarks.figures import Aim, Figure, Value, table
 from benchmarks.postgres.run import WORKLOADS as POSTGRES_WORKLOADS
+from benchmarks.redis.limited import FIXED, MOVING
 from benchmarks.redis.run import WORKLOADS as REDIS_WORKLOADS
 from benchmarks.redis.stations import ASKS, BEGUN, INSIDE, READ, SERVER, SETTLED, WAKES
 from benchmarks.rounds import interleaved
@@ -59,6 +60,17 @@ def test_the_layers_of_a_cycle_are_measured(program: str, callers: str) -> None:
         "wire",
         "lock",
     ]
+
+
+def test_the_layers_of_a_permit_are_measured() -> None:
+    """A short run names every layer and both rivals, for threads and for tasks."""
+    command = [sys.executable, "-m", "benchmarks.redis.permit_layers"]
+    command += ["--threads", "1", "--tasks", "2", "--rounds", "1"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    shown = [line for line in done.stdout.splitlines() if "client" in line and "server" in line]
+    layers = ["bare counter", "script", "wire", "limiter"]
+    assert [line.split("client")[0].strip() for line in shown] == [*layers, FIXED, MOVING] * 2
 
 
 def test_the_stations_of_a_hand_over_are_shown() -> None:

@@ -126,6 +126,22 @@ MUTANTS = (
         LUA_FAMILIES,
     ),
     Mutant(
+        "lua_takes_do_not_see_their_company",
+        "on Redis a take that is asked twice in one command is taken twice",
+        "backends/redis/scripts/bucket_take.lua",
+        "string.find(takes, id, from, true) or string.find(added, id, 1, true)",
+        "string.find(takes, id, from, true)",
+        LUA_FAMILIES,
+    ),
+    Mutant(
+        "lua_company_is_free",
+        "on Redis only the first of those who travel together pays for its permits",
+        "backends/redis/scripts/bucket_take.lua",
+        "owed, changed = after, true",
+        "owed, changed = place == first and after or owed, true",
+        LUA_FAMILIES,
+    ),
+    Mutant(
         "no_quarantine",
         "a Redis that has lost its memory grants at once what others still hold",
         "backends/redis/scripts/birth.lua",

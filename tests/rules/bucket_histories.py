@@ -13,13 +13,13 @@ from typing import Literal, TypeAlias
 
 from hypothesis import strategies as st
 
-from holdfast.rules.bucket_messages import BucketReply, BucketRequest, GiveBack, Take, Terms
+from holdfast.rules.bucket_messages import BucketRequest, GiveBack, Take, Terms
 from tests.rules.record_histories import START, swap_id_of
 
 Verb: TypeAlias = Literal["take", "wait", "repeat", "give_back", "adopt", "flood"]
 Theme: TypeAlias = Literal["steady", "mixed"]
 History: TypeAlias = "list[Move]"
-Ask: TypeAlias = Callable[[BucketRequest, int], BucketReply]
+Ask: TypeAlias = Callable[[BucketRequest, int], object]
 
 NAMES = ("mail", "größe {1}%")
 FLOOD = 70

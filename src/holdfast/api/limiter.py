@@ -43,11 +43,14 @@ class _LimiterFace:
         return self._limit.terms.burst
 
     def _permits(self, n: object) -> int:
+        burst = self._limit.terms.burst
+        if type(n) is int and 0 < n <= burst:  # most calls end here
+            return n
         if not isinstance(n, int) or isinstance(n, bool) or n < 1:
             raise Misuse(f"n must be a whole number of permits, 1 at least, not {n!r}")
-        if n > self.burst:
+        if n > burst:
             raise Misuse(
-                f"{n} permits can never be had at once: the burst of {self.name!r} is {self.burst}."
+                f"{n} permits can never be had at once: the burst of {self.name!r} is {burst}."
                 " Take fewer at a time, or make the burst larger."
             )
         return n

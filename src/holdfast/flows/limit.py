@@ -51,11 +51,12 @@ class Limit(NamedTuple):
 
 async def try_take(session: Session, limit: Limit, permits: int) -> Permit:
     """Take permits if they are there."""
-    session.refuse_if_closed()
+    if session.book.closing:
+        session.refuse_if_closed()
     reply = await _ask(session, _take(session, limit, permits, 0))
     if isinstance(reply, Short):
         return _refused(session, limit, permits, reply)
-    return Permit(allowed=True, retry_after=0.0, remaining=reply.remaining)
+    return Permit(True, 0.0, reply.remaining)  # by position: it is asked all the time
 
 
 async def take(session: Session, limit: Limit, permits: int, wait: float | None) -> Permit:
@@ -69,7 +70,7 @@ async def take(session: Session, limit: Limit, permits: int, wait: float | None)
             if reply.ready_in:
                 # From the arrival of the reply: here, unlike with a lease, later is the safe side.
                 await _sleep_until(session, session.runtime.now() + reply.ready_in / 1e6)
-            return Permit(allowed=True, retry_after=0.0, remaining=reply.remaining)
+            return Permit(True, 0.0, reply.remaining)
     except (BackendUnavailable, Misuse):  # nothing is known to be taken; unused is the safe side
         raise
     except BaseException:  # cancelled or interrupted, at whatever point: it will not be used
@@ -86,7 +87,8 @@ async def take(session: Session, limit: Limit, permits: int, wait: float | None)
 
 
 def _take(session: Session, limit: Limit, permits: int, longest: int) -> Take:
-    return Take("limiter", limit.name, session.new_id(), permits, limit.terms, longest, limit.adopt)
+    name, terms, adopt = limit
+    return Take("limiter", name, session.new_id(), permits, terms, longest, adopt)
 
 
 async def _ask(session: Session, request: Take) -> Took | Short:

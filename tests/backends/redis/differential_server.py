@@ -19,7 +19,7 @@ from holdfast.backends.redis.calls import Bundle, Call
 from holdfast.backends.redis.requests import Asked, Letter, Post, command
 from holdfast.backends.redis.scripts import script
 from holdfast.rules.many import ClaimAll
-from holdfast.rules.messages import Claim, Notice, Release, Reply
+from holdfast.rules.messages import Notice, Reply
 from tests.backends.redis.differential_line import Line
 from tests.servers.scope import Scoped
 from tests.servers.shared import SharedServer
@@ -96,16 +96,16 @@ class ServerSide(Scoped):
                 letters += self.post.letters(enumerate(group))
                 continue
             bundle = Bundle(call)
-            alike = [one for one in group if isinstance(one, (Claim, Release))]
+            alike = tuple(group)
             for request in alike:
-                bundle.add(*self.post.parcel(request)[1:])
-            letters.append(Letter(bundle.written(), call.script, tuple(alike)))
+                if (parcel := self.post.parcel(request)) is not None:
+                    bundle.add(*parcel[1:])
+            letters.append(Letter(bundle.written(), call.script, alike))
         return letters
 
     def _call(self, request: Asked) -> Call | None:
-        if self.post.clustered or not isinstance(request, (Claim, Release)):
-            return None
-        return self.post.parcel(request)[0]
+        parcel = None if self.post.clustered else self.post.parcel(request)
+        return None if parcel is None else parcel[0]
 
     def send(self, letters: Sequence[Letter], *more: bytes) -> list[Any]:
         """Send letters and further commands at once, and give the raw replies."""

@@ -2,7 +2,10 @@
 
 import pytest
 
+from holdfast.backends.redis.calls import Parcel
 from holdfast.backends.redis.requests import Post
+from holdfast.backends.redis.takes import TOGETHER
+from holdfast.rules.bucket import TAKES_LONGEST
 from holdfast.rules.bucket_messages import GiveBack, Take, Terms
 from holdfast.rules.record_messages import Get
 
@@ -14,23 +17,37 @@ TAKES = [
 ]
 
 
+def _written(parcel: Parcel | None) -> bytes:
+    assert parcel is not None
+    call, keys, words = parcel
+    return call.one(keys, words)
+
+
 @pytest.mark.parametrize("quarantine", [0.0, 10.0])
 def test_they_are_the_same(quarantine: float) -> None:
-    """The first take goes the long way; from then on the short one gives the same."""
+    """The first take of a client goes the long way; from then on the short one gives the same."""
     post = Post("pre{fix}", quarantine, clustered=False)
-    assert post.quick(TAKES[0]) is None
+    assert post.parcel(TAKES[0]) is None
+    post.letter(TAKES[0])
     for _ in range(2):
         for take in TAKES:
-            assert post.quick(take) in {None, post.letter(take).data}
-            assert post.quick(take) == post.letter(take).data
+            long = Post("pre{fix}", quarantine, clustered=False).letter(take)
+            assert _written(post.parcel(take)) == long.data
+            assert post.letter(take) == long
 
 
 def test_others_go_the_long_way() -> None:
     """What is not asked all the time is not written in advance, and nothing is in a cluster."""
     post = Post("p", 0.0, clustered=False)
     post.letter(TAKES[0])
-    assert post.quick(Get("cell", "x")) is None
-    assert post.quick(GiveBack("limiter", "x", "AAAA")) is None
+    assert post.parcel(Get("cell", "x")) is None
+    assert post.parcel(GiveBack("limiter", "x", "AAAA")) is None
     clustered = Post("p", 0.0, clustered=True)
     clustered.letter(TAKES[0])
-    assert clustered.quick(TAKES[0]) is None
+    assert clustered.parcel(TAKES[0]) is None
+
+
+def test_a_bucket_remembers_all_that_travel_together() -> None:
+    """When they are all asked again, each is still known, also with permits by the million."""
+    entry = len("AAAABBBBCCCCDDDD 1700000000000000 1000000;")
+    assert TOGETHER * entry <= TAKES_LONGEST

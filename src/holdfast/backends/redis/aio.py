@@ -19,7 +19,7 @@ from holdfast.backends.redis.switchboard import Switchboard
 from holdfast.backends.redis.target import Where
 from holdfast.errors import BackendUnavailable
 from holdfast.rules.many import Apart, ClaimAll
-from holdfast.rules.messages import Claim, ListNames, Release, Reply, Request
+from holdfast.rules.messages import ListNames, Reply, Request
 
 Errand = tuple[Letter, Where, bytes]
 """A letter, the server it goes to, and the command that goes before it."""
@@ -31,23 +31,17 @@ class AioWire:
     def __init__(self, office: Office) -> None:
         self._office = office
         self._parcel = office.post.parcel
-        self._quick = office.post.quick
         self._fixed = office.target.mode == "single" and not office.target.replicas
         self.lines = Switchboard(office)
 
     async def ask(self, request: Request, deadline: float) -> Reply:
         """Carry out one request."""
         office = self._office
-        if self._fixed and isinstance(request, (Claim, Release)):
-            line = self.lines.ready() or await self.lines.line(office.target.seeds[0], deadline)
-            raw = await line.ask_along(self._parcel(request), deadline)
-            reply = read_quick(request, raw, office.mark)
-            return await self._heard(request, raw, line, deadline) if reply is None else reply
         if isinstance(request, ListNames):
             return await self._list(request, deadline)
-        if self._fixed and (data := self._quick(request)) is not None:
+        if self._fixed and (parcel := self._parcel(request)) is not None:
             line = self.lines.ready() or await self.lines.line(office.target.seeds[0], deadline)
-            raw = await line.ask(data, deadline)
+            raw = await line.ask_along(parcel, deadline)
             reply = read_quick(request, raw, office.mark)
             return await self._heard(request, raw, line, deadline) if reply is None else reply
         if isinstance(request, ClaimAll) and self._office.is_apart(request):

@@ -23,10 +23,14 @@ class Call:
     """A script that is called for requests of one kind.
 
     ``birth`` is the key of the birth mark, if letters name one; ``common`` are the words that all
-    share; ``each`` is the number of words that a request adds to them, ``keys_each`` of keys.
+    share; ``each`` is the number of words that a request adds to them, ``keys_each`` of keys;
+    ``most`` requests are one command, and if it is ``prompt`` a full one leaves at once: the server
+    then works while the loop still writes the next.
     """
 
-    __slots__ = ("_common", "_each", "_heads", "_keys_each", "_one", "_shared", "script")
+    __slots__ = (
+        "_common", "_each", "_heads", "_keys_each", "_one", "_shared", "most", "prompt", "script",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -35,8 +39,13 @@ class Call:
         common: tuple[bytes, ...],
         each: int,
         keys_each: int = KEYS_EACH,
+        most: int = TOGETHER,
+        *,
+        prompt: bool = False,
     ) -> None:
         self.script = script
+        self.most = most
+        self.prompt = prompt
         self._keys_each = keys_each
         self._common = b"".join(map(packed, (*birth, *common)))
         self._shared = (len(birth), len(common))
@@ -80,7 +89,7 @@ class Bundle:
         """Put one more in; say whether there is room for another."""
         self._keys.append(keys)
         self._words.append(words)
-        return len(self._keys) < TOGETHER
+        return len(self._keys) < self.call.most
 
     def written(self) -> bytes:
         """Write the command for all of them."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from holdfast.backends.redis import faults
-from holdfast.rules.bucket_messages import GaveBack, Short, Took
+from holdfast.rules.bucket_messages import GaveBack
 from holdfast.rules.messages import NameRequest, Reply
 from holdfast.rules.record_messages import Entry, Moved, Swapped
 
@@ -13,10 +13,6 @@ from holdfast.rules.record_messages import Entry, Moved, Swapped
 def read(request: NameRequest, raw: list[Any]) -> Reply:
     """Read one reply; ``raw[0]`` is the birth mark, ``raw[1]`` what it is."""
     _, what, *cells = raw
-    if what == b"took":
-        return Took(*cells)
-    if what == b"short":
-        return Short(*cells)
     if what == b"entry":
         return _entry(cells[0])
     if what == b"swapped":

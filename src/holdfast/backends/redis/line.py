@@ -126,6 +126,8 @@ class Line(asyncio.BufferedProtocol):
             self._watch(deadline)
         if not bundle.add(keys, words):
             del self._open[call.script.name]  # full
+            if call.prompt:
+                self._flush()  # with all that stands before it, so the order stays
 
     def _opened(self, call: Call) -> tuple[Bundle, list[Waiting]]:
         """Begin a bundle; claims with another call come after it, so they stay in their order."""
@@ -155,7 +157,7 @@ class Line(asyncio.BufferedProtocol):
     def _flush(self) -> None:
         outgoing, self._outgoing = self._outgoing, []
         self._open.clear()
-        if self._transport is not None and not self.broken:
+        if outgoing and self._transport is not None and not self.broken:
             data = [one if isinstance(one, bytes) else one.written() for one in outgoing]
             self._transport.write(b"".join(data))
 

@@ -23,7 +23,6 @@ from holdfast.rules.messages import (
     NotHeld,
     Notice,
     Refused,
-    Release,
     Renew,
     Renewed,
     Reply,
@@ -44,8 +43,8 @@ _NOBODY: tuple[Tenure, ...] = ()
 _IN_LINE = (b"waiting", b"ended", b"busy")
 """What a claim or a release is answered where somebody waits: nothing unusual."""
 
-# The two replies that most calls get are bytes; all others are lists that begin with the mark.
-GRANTED = 1
+# The replies that most calls get are bytes; all others are lists that begin with the mark.
+GRANTED, ENDED = 1, 2
 _GRANTED = struct.Struct("<Bdddd").unpack_from
 _MARKED = struct.Struct("<Bd").unpack_from
 
@@ -60,11 +59,12 @@ def read_quick(request: Asked, raw: Any, mark: int) -> Reply | None:
     if type(raw) is not bytes:
         if type(raw) is not list or raw[0] != mark:
             return None
-        if isinstance(request, (Claim, Release)):
-            return read(request, raw) if raw[1] in _IN_LINE else None
-        return _reader_of_takes()(raw)
-    claim_id: str = request.claim_id  # type: ignore[union-attr]  # whoever gets bytes has one
-    if raw[0] == GRANTED:
+        return read(request, raw) if raw[1] in _IN_LINE else None
+    what = raw[0]
+    if what > ENDED:
+        return _reader_of_takes()(raw, mark)
+    claim_id: str = request.claim_id  # type: ignore[union-attr]  # whoever gets these has one
+    if what == GRANTED:
         _, marked, token, left, since = _GRANTED(raw)
         if marked != mark:
             return None
@@ -74,7 +74,7 @@ def read_quick(request: Asked, raw: Any, mark: int) -> Reply | None:
 
 
 @cache
-def _reader_of_takes() -> Callable[[list[Any]], Reply | None]:
+def _reader_of_takes() -> Callable[[bytes, int], Reply | None]:
     from holdfast.backends.redis.takes import read  # locks alone do without
 
     return read

@@ -72,20 +72,16 @@ class Post:
 
     def letter(self, request: Asked, held_back: float = 0.0) -> Letter:
         """Write one request; ``held_back`` is what is left of a cluster node's quarantine."""
-        if held_back or not isinstance(request, (Claim, Release)):
+        parcel = None if held_back else self.parcel(request)
+        if parcel is None:
             return self._seldom(request, held_back)
-        call, keys, words = self.parcel(request)
+        call, keys, words = parcel
         return Letter(call.one(keys, words), call.script, (request,))
 
-    def quick(self, request: Asked) -> bytes | None:
-        """Write what most calls wait for from parts that were packed before; nothing else."""
-        if isinstance(request, (Claim, Release)):
-            call, keys, words = self.parcel(request)
-            return call.one(keys, words)
-        return None if self._takes is None else self._takes.written(request)
-
-    def parcel(self, request: Claim | Release) -> Parcel:
-        """Wrap a request so that it can travel alone or with others like it."""
+    def parcel(self, request: Asked) -> Parcel | None:
+        """Wrap a request so that it can travel alone or with others like it; most cannot."""
+        if not isinstance(request, (Claim, Release)):
+            return None if self._takes is None else self._takes.parcel(request)
         keys = self.keys.of(request.name).packed
         claim_id = request.claim_id.encode()
         word = b"$%d\r\n" % len(claim_id) + claim_id + b"\r\n"
@@ -135,7 +131,7 @@ class Post:
         if name == "bucket_take" and self._takes is None and not self.clustered:
             from holdfast.backends.redis.takes import Takes
 
-            self._takes = Takes(self.keys, (*self._birth, self._held_back))
+            self._takes = Takes(self.keys, self._birth, self._held_back)
         called, keys = script(name), (own, *self._birth)
         quarantine = _span(held_back) if held_back else self._held_back
         data = command(b"EVALSHA", called.sha, len(keys), *keys, quarantine, *words)

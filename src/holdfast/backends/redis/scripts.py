@@ -10,6 +10,8 @@ from importlib.resources import files
 from typing import NamedTuple
 
 _PARTS = re.compile(r"^--@ (\w+)$", re.MULTILINE)
+_HAS_MARK = {"--@ one key": "#KEYS == 2", "--@ a key each": "2 * #KEYS > #ARGV"}
+"""How scripts that are not about a name's five keys see that the birth mark is one of theirs."""
 
 
 class Script(NamedTuple):
@@ -24,8 +26,9 @@ class Script(NamedTuple):
 def script(name: str) -> Script:
     """Give the script for one kind of request, with what its text asks for (``--@``) in place."""
     text = put_together(name, "birth", _text)
-    if "--@ one key" in text:
-        text = text.replace("#KEYS % 5 == 1", "#KEYS == 2")
+    for sign, has_mark in _HAS_MARK.items():
+        if sign in text:
+            text = text.replace("#KEYS % 5 == 1", has_mark)
     return known_by_hash(name, text)
 
 

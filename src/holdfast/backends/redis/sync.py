@@ -29,7 +29,7 @@ class SyncWire:
 
     def __init__(self, office: Office, stack: Stack | None = None) -> None:
         self._office = office
-        self._quick = office.post.quick
+        self._parcel = office.post.parcel
         self._fixed = office.target.mode == "single" and not office.target.replicas
         self.stack = stack or Stack(office)
 
@@ -37,11 +37,12 @@ class SyncWire:
         """Carry out one request."""
         if isinstance(request, ListNames):
             return self._list(request, deadline)
-        if self._fixed and (data := self._quick(request)) is not None:
+        if self._fixed and (parcel := self._parcel(request)) is not None:
+            call, keys, words = parcel
             now = clock.now()
             link = self.stack.borrow(self._office.target.seeds[0], now, deadline)
             try:
-                raw = link.ask(data, now, deadline)
+                raw = link.ask(call.one(keys, words), now, deadline)
             except BaseException:
                 link.close()
                 raise

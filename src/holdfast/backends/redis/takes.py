@@ -1,68 +1,67 @@
 """Takes of permits, written from parts that were packed before: a limiter is asked all the time.
 
-Counterpart of ``Post.quick``, for the one request of the other families that is worth it. Loaded
-with the first take.
+Counterpart of ``Post.parcel``, for the one request of the other families that is worth it. All
+takes of a client can travel together, whatever they want. Loaded with the first of them.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import struct
 
-from holdfast.backends.redis.family_requests import EXACT
+from holdfast.backends.redis.calls import Call, Parcel
+from holdfast.backends.redis.family_requests import wanted
 from holdfast.backends.redis.keys import REMEMBERED, KeyRing, packed
 from holdfast.backends.redis.scripts import script
 from holdfast.rules.bucket_messages import Short, Take, Terms, Took
 from holdfast.rules.messages import Request
 
-WORDS = 7
-"""How many words a take has after its keys and the quarantine."""
+TOGETHER = 24
+"""So many takes are one command at most: a bucket remembers more, so that none is charged twice
+when all of them are asked again."""
+
+TOOK = 3
+_ANSWER = struct.Struct("<Bdqq").unpack
 
 
 class Takes:
-    """Writes the takes of one client. ``tail`` is what follows the key: birth mark, quarantine."""
+    """Wraps the takes of one client. ``birth`` is the key of the birth mark, if there is one."""
 
-    def __init__(self, keys: KeyRing, tail: tuple[bytes, ...]) -> None:
+    def __init__(self, keys: KeyRing, birth: tuple[bytes, ...], quarantine: bytes) -> None:
         self._keys = keys
         called = script("bucket_take")
-        count = len(tail)  # the key and what follows it, less the quarantine, which is no key
-        head = (b"EVALSHA", called.sha, b"%d" % count)
-        self._head = b"*%d\r\n" % (3 + 1 + len(tail) + WORDS) + b"".join(map(packed, head))
-        self._tail = b"".join(map(packed, tail))
+        self._call = Call(called, birth, (quarantine,), 2, 1, TOGETHER, prompt=True)
         self._places: dict[tuple[str, str], bytes] = {}
-        self._terms: dict[tuple[int, Terms, int, bool], bytes] = {}
+        self._wants: dict[tuple[int, Terms, int, bool], bytes] = {}
 
-    def written(self, take: Request) -> bytes | None:
-        """Write one take; ``None`` for any other request."""
+    def parcel(self, take: Request) -> Parcel | None:
+        """Wrap one take; ``None`` for any other request."""
         if not isinstance(take, Take):
             return None
         space, name, take_id, permits, terms, wait, adopt = take
         place = self._places.get((space, name)) or self._place(space, name)
-        about = self._terms.get((permits, terms, wait, adopt))
-        if about is None:
-            about = self._about(permits, terms, wait, adopt=adopt)
-        return b"%b%b$%d\r\n%b\r\n%b" % (
-            self._head, place, len(take_id), take_id.encode(), about,
-        )  # fmt: skip
+        want = self._wants.get((permits, terms, wait, adopt))
+        if want is None:
+            want = self._want(permits, terms, wait, adopt=adopt)
+        return self._call, place, f"${len(take_id)}\r\n{take_id}\r\n".encode() + want
 
     def _place(self, space: str, name: str) -> bytes:
         if len(self._places) >= REMEMBERED:
             self._places.clear()
-        place = packed(self._keys.of_family("bucket", space, name)) + self._tail
+        place = packed(self._keys.of_family("bucket", space, name))
         self._places[space, name] = place
         return place
 
-    def _about(self, permits: int, terms: Terms, wait: int, *, adopt: bool) -> bytes:
-        if len(self._terms) >= REMEMBERED:
-            self._terms.clear()
-        words = (permits, *terms, min(wait, EXACT), int(adopt))
-        about = b"".join(packed(b"%d" % word) for word in words)
-        self._terms[permits, terms, wait, adopt] = about
-        return about
+    def _want(self, permits: int, terms: Terms, wait: int, *, adopt: bool) -> bytes:
+        if len(self._wants) >= REMEMBERED:
+            self._wants.clear()
+        want = packed(wanted(permits, terms, wait, adopt=adopt))
+        self._wants[permits, terms, wait, adopt] = want
+        return want
 
 
-def read(raw: list[Any]) -> Took | Short | None:
-    """Read what most takes get; ``None`` for anything else."""
-    what = raw[1]
-    if what == b"took":
-        return Took(raw[2], raw[3])
-    return Short(raw[2], raw[3]) if what == b"short" else None
+def read(raw: bytes, mark: int) -> Took | Short | None:
+    """Read the answer to a take; ``None`` under another birth mark."""
+    what, marked, wait, remaining = _ANSWER(raw)
+    if marked != mark:
+        return None
+    return Took(wait, remaining) if what == TOOK else Short(wait, remaining)

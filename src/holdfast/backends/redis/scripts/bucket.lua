@@ -1,14 +1,17 @@
--- A bucket as it is now: Bucket in rules/bucket.py, in msgpack, with its format in front.
+-- The bucket under `key` as it is now: Bucket in rules/bucket.py. Stored are its format, amount, period,
+-- burst, what was owed and when, all packed, and then the text of its takes: it begins at `from`.
+-- What cannot be read is answered with `unread`.
 
-local AMOUNT, PERIOD, BURST, OWED, AT, TAKES = 2, 3, 4, 5, 6, 7
-local stored = call('GET', KEYS[1])
-local bucket = stored and cmsgpack.unpack(stored)
-if bucket and bucket[1] ~= 1 then
-    return {mark, 'format'}
+local stored, owed, from = redis.pcall('GET', key), 0, 42
+local _, amount_now, period_now, burst_now, at
+local unread = stored and (stored.err and stored or string.byte(stored) ~= 1 and {mark, 'format'})
+if stored and not unread then
+    _, amount_now, period_now, burst_now, owed, at = struct.unpack('<Bddddd', stored)
+    if now > at then -- inexact where it is far beyond what is owed, and then it does not matter
+        owed = owed - (now - at) * amount_now
+    end
 end
-local owed, takes = 0, ''
-if bucket then
-    -- Inexact where it is far beyond what is owed, and then it does not matter.
-    owed = math.max(0, bucket[OWED] - math.max(0, now - bucket[AT]) * bucket[AMOUNT])
-    takes = owed > 0 and bucket[TAKES] or ''
+local takes = stored
+if owed <= 0 then
+    owed, takes, from = 0, '', 1
 end

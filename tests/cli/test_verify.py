@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,14 +11,17 @@ from typing import Any
 
 import pytest
 
+import holdfast
 from holdfast.cli import codes
 from holdfast.testing.watching import eventually
 from tests.cli.shell import Shell
+from tests.cli.strangers import InRedis, InSqlite, settle
 from tests.conformance.redis_backends import _cluster, _sentinels
 from tests.servers.redis import RedisServer
 
 pytestmark = pytest.mark.timeout(90)
 
+PRIMITIVES = {"lock", "rwlock", "semaphore", "lead", "cell", "once", "singleton", "limiter"}
 RIGHTS = "~holdfast-verify-* &holdfast-verify-* +@all"
 
 
@@ -40,14 +42,15 @@ def test_on_redis_with_every_fault(shell: Shell, server: RedisServer) -> None:
     """No promise is broken, no key outside the prefix is touched, and none stays."""
     server.ask("FLUSHALL")
     server.ask("ACL", "LOG", "RESET")
-    server.ask("SET", "holdfast:{mine}", "untouched")
+    settle(server.url(quarantine=0))
+    before, theirs = keys(server), InRedis(server).theirs()
     url = server.url(user="verifier", password="sesame", quarantine=0)
     done = shell.run("verify", url, "--for", "14s", "--seed", "3", "--json", "report.json")
     assert (done.returncode, done.stderr) == (codes.DONE, ""), done.stdout
     assert done.stdout.startswith("0 violations in ")
     assert "sesame" not in done.stdout
-    assert keys(server) == ["holdfast:{mine}"]
-    assert server.ask("GET", "holdfast:{mine}") == "untouched"
+    assert keys(server) == before
+    assert InRedis(server).theirs() == theirs
     assert server.ask("ACL", "LOG") == []
     report = json.loads((shell.folder / "report.json").read_text())
     assert "sesame" not in json.dumps(report)
@@ -58,6 +61,10 @@ def test_on_redis_with_every_fault(shell: Shell, server: RedisServer) -> None:
     verdict = report["verdict"]
     assert verdict["operations"] > 500
     assert min(verdict["judged"][rule] for rule in ("exclusion", "tokens", "fencing")) > 100
+    assert set(report["primitives"]) == PRIMITIVES
+    assert min(report["primitives"].values()) > 0
+    assert report["primitives"]["cell"] == verdict["judged"]["updates"]
+    assert "nothing is proved of" not in done.stdout
     network = {"cut", "outage", "silence", "stall", "lag", "lost replies"}
     processes = {"kill", "pause"}
     assert len(network & verdict["faults"].keys()) > 1
@@ -67,17 +74,20 @@ def test_on_redis_with_every_fault(shell: Shell, server: RedisServer) -> None:
 
 def test_on_sqlite(shell: Shell) -> None:
     """The file of the default is used, its rows are gone afterwards, what is left out is said."""
-    with shell.client() as client, client.lock("mine"):
+    settle(shell.url)
+    place = InSqlite(shell.folder / "locks.db")
+    theirs = place.theirs()
+    with holdfast.Client(shell.url, prefix="mine") as client, client.lock("mine"):
+        pipes = place.pipes()
+        assert len(pipes) == 1
         done = shell.run("verify", "--for", "5s", "--workers", "4")
         assert (done.returncode, done.stderr) == (codes.DONE, ""), done.stdout
         assert [info.name for info in client.locks()] == ["mine"]
+        assert (place.ours(), place.theirs(), place.pipes()) == ([], theirs, pipes)
     assert "0 violations in " in done.stdout
     assert "not covered: cut, late and lost messages: there is no network" in done.stdout
-    assert "left behind: pipes of killed workers" in done.stdout
-    with sqlite3.connect(shell.folder / "locks.db") as connection:
-        prefixes = connection.execute("SELECT DISTINCT prefix FROM names").fetchall()
-    connection.close()
-    assert prefixes == [("holdfast",)]
+    assert "of each primitive: " in done.stdout
+    assert "left behind" not in done.stdout
 
 
 def test_in_memory(shell: Shell) -> None:
@@ -90,6 +100,7 @@ def test_in_memory(shell: Shell) -> None:
     assert any("several processes, kill -9 and fork" in what for what in report["not_covered"])
     assert {"kill", "fork"}.isdisjoint(report["verdict"]["faults"])
     assert report["verdict"]["judged"]["exclusion"] > 50
+    assert set(report["primitives"]) == PRIMITIVES
 
 
 def group_of(kind: str) -> tuple[str, list[RedisServer]]:
@@ -105,24 +116,57 @@ def group_of(kind: str) -> tuple[str, list[RedisServer]]:
 def test_on_groups_of_servers(shell: Shell, kind: str) -> None:
     """Where no proxy can stand in between that is said; nothing of the prefix stays anywhere."""
     url, servers = group_of(kind)
+    settle(url)
+    place = InRedis(*servers)
+    theirs = place.theirs()
     done = shell.run("verify", url, "--for", "4s", "--workers", "3")
     assert (done.returncode, done.stderr) == (codes.DONE, ""), done.stdout
     assert "so no proxy can stand in" in done.stdout
-    left = [key for server in servers for key in server.ask("KEYS", "holdfast-verify-*")]
-    assert left == []
+    assert (place.ours(), place.theirs()) == ([], theirs)
 
 
 def test_interrupted(shell: Shell, server: RedisServer) -> None:
     """Ctrl-C ends it with 130, without a verdict; no key and no worker is left."""
     server.ask("FLUSHALL")
     verifying = shell.start("verify", server.url(quarantine=0), "--for", "1m")
-    eventually(lambda: any(key.endswith("{a}") for key in keys(server)), 60, "work on the server")
+    eventually(lambda: any(":once:" in key for key in keys(server)), 60, "work on the server")
     verifying.send_signal(signal.SIGINT)
     out, errors = verifying.communicate(timeout=30)
     assert (verifying.returncode, out) == (130, "")
-    assert "nothing is judged" in errors
+    assert "nothing is judged; what the workers left was removed" in errors
     assert keys(server) == []
     eventually(lambda: server.ask("CLIENT", "LIST").count("\n") == 1, 10, "no worker's connection")
+
+
+def test_interrupted_on_a_file(shell: Shell) -> None:
+    """No row and no pipe is left, also of those who were killed in the middle of everything."""
+    settle(shell.url)
+    place = InSqlite(shell.folder / "locks.db")
+    theirs = place.theirs()
+    verifying = shell.start("verify", "--for", "1m", "--workers", "3")
+    eventually(lambda: any(row[1] == "once" for row in place.ours()), 60, "work on the file")
+    verifying.send_signal(signal.SIGTERM)
+    out, errors = verifying.communicate(timeout=30)
+    assert (verifying.returncode, out) == (128 + signal.SIGTERM, ""), errors
+    assert "what the workers left was removed" in errors
+    assert (place.ours(), place.theirs(), place.pipes()) == ([], theirs, set())
+
+
+def test_what_cannot_be_removed_is_said(shell: Shell, server: RedisServer) -> None:
+    """Here the right to delete is gone by the time of the Ctrl-C; then all of it expires."""
+    server.ask("FLUSHALL")
+    server.ask("ACL", "SETUSER", "hindered", "reset", "on", ">sesame", *RIGHTS.split())
+    url = server.url(user="hindered", password="sesame", quarantine=0)
+    verifying = shell.start("verify", url, "--for", "1m", "--workers", "1")
+    eventually(lambda: any(":cell:" in key for key in keys(server)), 60, "work on the server")
+    server.ask("ACL", "SETUSER", "hindered", "-del")
+    verifying.send_signal(signal.SIGINT)
+    _, errors = verifying.communicate(timeout=30)
+    assert verifying.returncode == 130
+    assert "nothing is judged; cleaning up failed (" in errors
+    assert "expires by itself within two days" in errors
+    assert keys(server)
+    assert [key for key in keys(server) if server.ask("PTTL", key) == -1] == []
 
 
 APART = """
@@ -209,7 +253,7 @@ def test_killed(shell: Shell, server: RedisServer, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("TMPDIR", str(shell.folder))  # its histories stay, too
     server.ask("FLUSHALL")
     verifying = shell.start("verify", server.url(quarantine=0), "--for", "1m", "--workers", "2")
-    eventually(lambda: any(key.endswith("{a}") for key in keys(server)), 60, "work on the server")
+    eventually(lambda: any(":cell:" in key for key in keys(server)), 60, "work on the server")
     verifying.kill()
     verifying.wait()
     eventually(lambda: server.ask("CLIENT", "LIST").count("\n") == 1, 10, "no worker's connection")

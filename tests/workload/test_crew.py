@@ -1,5 +1,6 @@
 """Crews of real processes on every kind of backend: what they write is right, and wrong is seen."""
 
+import sys
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -14,6 +15,7 @@ from holdfast.testing.history.verdict import Verdict
 from holdfast.testing.watching import eventually
 from holdfast.testing.workload.crew import Crew
 from holdfast.testing.workload.plan import Habits, Mode, Plan
+from tests.cli.shell import alive
 from tests.servers.shared import shared_server
 
 TERMS = Terms(waiting_limit=15, idle_limit=6, recovery=4)
@@ -60,6 +62,30 @@ def operations_of(crew: Crew) -> dict[str, int]:
         mode = path.name.partition("-")[0]
         counts[mode] = counts.get(mode, 0) + len(path.read_text().splitlines())
     return counts
+
+
+FORKING = """
+import os, pathlib, sys, time
+order = sys.stdin.readline()
+child = os.fork()
+if not child:
+    time.sleep(600)
+pathlib.Path(sys.argv[1]).write_text(str(child))
+time.sleep(600)
+"""
+
+
+def test_children_do_not_outlive_the_crew(folder: Path) -> None:
+    """Whoever was forked by a worker that was killed is ended with the crew, at the latest."""
+    told = folder / "child"
+    program = (sys.executable, "-c", FORKING, str(told))
+    with Crew(plan_of("memory://", folder), program=program) as crew:
+        worker = crew.start("sync")
+        eventually(lambda: told.exists() and told.read_text() != "", 30, "a child")
+        child = int(told.read_text())
+        crew.kill(worker)
+        assert alive(child)
+    eventually(lambda: not alive(child), 10, "its end")
 
 
 @pytest.mark.timeout(60)

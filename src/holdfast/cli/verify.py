@@ -1,4 +1,4 @@
-"""``holdfast verify``: torment workers on the user's own backend, and say whether locks held.
+"""``holdfast verify``: torment workers on the user's own backend, and say what held.
 
 The trial itself is in ``holdfast.testing.verify``; here are the words, the bar and the exit code.
 """
@@ -61,8 +61,9 @@ def command(
 ) -> int:
     """See for yourself whether locks hold on your backend when everything goes wrong.
 
-    Worker processes take, hold and give back locks under a prefix of their own, are killed, paused
-    and cut off, and write down what they see; a checker then judges every line. Nothing outside the
+    Worker processes take, hold and give back locks under a prefix of their own, change cells, work
+    on once keys, run once per slot and keep to a rate; they are killed, paused and cut off, and
+    write down what they see; a checker then judges every line. Nothing outside the
     prefix is touched, and what is left of it is removed at the end.
     """
     if where is not None and url is not None:
@@ -91,7 +92,8 @@ def _tried(trial: Trial) -> Outcome:
             with inbox.interrupting():
                 return trial.run()
         except Interrupted:
-            say("interrupted: nothing is judged, and what the workers left was removed")
+            left = trial.left_behind or "what the workers left was removed"
+            say(f"interrupted: nothing is judged; {left}")
             raise
 
 
@@ -103,6 +105,7 @@ def lines(outcome: Outcome) -> Iterator[str]:
     yield f"  on {outcome.address.shown}: {crew} for {readable(outcome.seconds)}"
     yield f"  faults: {_listed(verdict.faults.most_common()) or 'none'}"
     yield f"  judged: {_listed(verdict.judged.items())}"
+    yield from _of_primitives(outcome.primitives)
     for rule, why in verdict.excused.items():
         if why:
             yield f"  not judged by {rule}: {_listed(why.most_common())}"
@@ -122,6 +125,13 @@ def lines(outcome: Outcome) -> Iterator[str]:
         yield from violation.quotes()
     if outcome.histories is not None:
         yield f"all histories are in {outcome.histories}"
+
+
+def _of_primitives(judged: dict[str, int]) -> Iterator[str]:
+    """Say how often each was judged, and of which nothing is proved."""
+    yield f"  of each primitive: {_listed(judged.items())}"
+    if idle := [one for one, count in judged.items() if not count]:
+        yield f"  nothing is proved of: {', '.join(idle)}; try a longer --for"
 
 
 @contextmanager

@@ -31,7 +31,7 @@ class SqliteBackend:
 
     def __init__(self, path: Path, shown: str, prefix: str, *, pipes: bool) -> None:
         self._path = path
-        self._inboxes = path.with_name(path.name + "-inboxes")
+        self._inboxes = inboxes_of(path)
         self._shown = shown
         self._prefix = prefix
         self._pipes = pipes
@@ -83,7 +83,7 @@ def connect(address: Address, prefix: str) -> SqliteBackend:
     address.refuse_unknown({"wakeup", "network_fs"})
     wakeup = address.option("wakeup", ("pipe", "tick"), "pipe")
     network = address.option("network_fs", ("refuse", "allow"), "refuse")
-    path = _path(address)
+    path = path_of(address)
     if path == default_file():
         _make_state_folder(path.parent)
     if not path.parent.is_dir():
@@ -116,7 +116,8 @@ def _make_state_folder(folder: Path) -> None:
         ) from error
 
 
-def _path(address: Address) -> Path:
+def path_of(address: Address) -> Path:
+    """Give the file that an address names."""
     place = address.place
     if place in ("", "/"):
         return default_file()
@@ -126,6 +127,11 @@ def _path(address: Address) -> Path:
     if path.is_dir():
         raise Misuse(f"{address.shown} is a folder; name a file in it: {address.shown}/locks.db")
     return path
+
+
+def inboxes_of(path: Path) -> Path:
+    """Give the folder of the clients' pipes, beside their file."""
+    return path.with_name(path.name + "-inboxes")
 
 
 def _access(path: Path) -> int | None:

@@ -42,6 +42,8 @@ def judge(
         if event.do in _WEATHER:
             weather.take(event)
         verdict.operations += event.do in OPERATIONS
+        if event.do == "held":
+            verdict.granted[event.about().name] += 1
         for handle in handlers[event.do]:
             handle(event)
     verdict.workers = len(history.sources)

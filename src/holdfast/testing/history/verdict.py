@@ -59,7 +59,7 @@ class Verdict:
     ``found`` counts all violations, ``violations`` keeps the first ones of each rule. ``judged``
     says how often each rule had something to decide: a rule that judged nothing proves nothing.
     ``excused`` counts what a rule did not judge and why, ``notes`` what is worth knowing and wrong
-    in nobody's eyes.
+    in nobody's eyes. ``granted`` counts leases by the name that was granted.
     """
 
     operations: int = 0
@@ -70,6 +70,7 @@ class Verdict:
     judged: dict[str, int] = field(default_factory=dict)
     excused: dict[str, Counter[str]] = field(default_factory=dict)
     notes: Counter[str] = field(default_factory=Counter)
+    granted: Counter[str] = field(default_factory=Counter)
     found: Counter[str] = field(default_factory=Counter)
     violations: list[Violation] = field(default_factory=list)
 
@@ -101,5 +102,6 @@ class Verdict:
             "judged": self.judged,
             "excused": {rule: dict(why) for rule, why in self.excused.items() if why},
             "notes": dict(self.notes),
+            "granted": dict(sorted(self.granted.items())),
             "found": [violation.as_json() for violation in self.violations],
         }

@@ -30,6 +30,7 @@ def as_json(outcome: Outcome) -> dict[str, Any]:
         "workers": dict(Counter(outcome.modes)),
         "ok": outcome.verdict.ok,
         "verdict": outcome.verdict.as_json(),
+        "primitives": outcome.primitives,
         "not_covered": outcome.not_covered,
         "stuck": outcome.stuck,
         "left_behind": outcome.left_behind or None,

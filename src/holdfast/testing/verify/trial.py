@@ -18,9 +18,11 @@ from pathlib import Path
 
 from holdfast.api.client import Client
 from holdfast.settings import Address, address
+from holdfast.testing.history.moment import now_ns
 from holdfast.testing.history.terms import Terms
 from holdfast.testing.history.verdict import Verdict
 from holdfast.testing.verify.cleaning import clean
+from holdfast.testing.verify.coverage import NAMES, impossible, judged, names_on
 from holdfast.testing.verify.road import Road
 from holdfast.testing.verify.torments import (
     ON_PROCESSES,
@@ -32,10 +34,13 @@ from holdfast.testing.verify.torments import (
 )
 from holdfast.testing.workload.crew import Crew
 from holdfast.testing.workload.plan import Habits, Mode, Plan
+from holdfast.testing.workload.traces import traces
 from holdfast.values import Capabilities
 
-NAMES = ("a", "b", "c")
 TTL = 1.0
+ERRANDS = 0.35
+"""How often a worker does something else than to take one lock, share, permit or the lead."""
+
 CALM_BEFORE, CALM_AFTER = 0.25, 0.2
 """Which parts of the time are free of faults."""
 
@@ -61,6 +66,9 @@ class Outcome:
     seconds: float
     modes: list[Mode]
     verdict: Verdict
+    primitives: dict[str, int]
+    """How often each was judged; those that the backend does not have are not there."""
+
     not_covered: list[str]
     stuck: list[str] = field(default_factory=list)
     left_behind: str = ""
@@ -77,6 +85,8 @@ class Trial:
     seed: int
     progress: Progress = lambda _seconds, _what: None
     prefix: str = field(default_factory=lambda: f"holdfast-verify-{secrets.token_hex(6)}")
+    left_behind: str = ""
+    """What could not be removed, once the trial is over, however it ended."""
 
     def run(self) -> Outcome:
         """Make the trial. ``BackendUnavailable`` if the backend cannot be reached to begin with."""
@@ -84,7 +94,9 @@ class Trial:
         capabilities = self._look_at(where)
         folder = Path(tempfile.mkdtemp(prefix="holdfast-verify-"))
         try:
-            outcome = self._tried(where, capabilities, folder)
+            with self._cleaned(where, folder):
+                outcome = self._tried(where, capabilities, folder)
+            outcome.left_behind = self.left_behind
         except BaseException:
             _remove(folder)
             raise
@@ -96,20 +108,20 @@ class Trial:
 
     def _look_at(self, where: Address) -> Capabilities:
         with Client(where.url, prefix=self.prefix) as client:
-            client.show(NAMES[0])
+            client.show("a")
             return client.capabilities
 
     def _tried(self, where: Address, capabilities: Capabilities, folder: Path) -> Outcome:
-        with self._cleaned(where) as left, Road(where) as road:
+        with Road(where) as road:
             modes, torments, not_covered = self._possible(capabilities, road)
             plan = Plan(
                 url=road.url,
                 folder=str(folder),
                 prefix=self.prefix,
-                names=NAMES,
+                names=names_on(capabilities),
                 seed=self.seed,
                 ttl=max(TTL, capabilities.min_ttl),
-                habits=Habits() if capabilities.scope != "process" else Habits(forks=0.0),
+                habits=_habits(capabilities),
             )
             with Crew(plan) as crew:
                 for mode in modes:
@@ -128,24 +140,35 @@ class Trial:
             seconds=self.seconds,
             modes=modes,
             verdict=verdict,
+            primitives=judged(verdict, capabilities),
             not_covered=not_covered,
             stuck=[f"{worker.name}: {worker.log.read_text('utf-8')}" for worker in stuck],
-            left_behind="; ".join(left),
         )
 
     @contextmanager
-    def _cleaned(self, where: Address) -> Iterator[list[str]]:
-        left: list[str] = []
+    def _cleaned(self, where: Address, folder: Path) -> Iterator[None]:
+        """Remove at the end what the crew has left; a Ctrl-C in the middle of that has to wait."""
+        since = now_ns()
         try:
-            yield left
+            yield
         finally:
-            left += filter(None, [clean(where, self.prefix, NAMES)])
+            try:
+                self._clean(where, folder, since)
+            except BaseException:  # whoever interrupts does it once
+                self._clean(where, folder, since)
+                raise
+
+    def _clean(self, where: Address, folder: Path, since: int) -> None:
+        left = traces(NAMES, folder, since, now_ns())
+        self.left_behind = clean(where, self.prefix, left)
 
     def _possible(
         self, capabilities: Capabilities, road: Road
     ) -> tuple[list[Mode], list[Torment], list[str]]:
         """Choose workers and faults by what the backend is; name what is left out, and why."""
         not_covered = [f"cut, late and lost messages: {road.why_not}"] if road.why_not else []
+        if lacking := impossible(capabilities):
+            not_covered.append(f"{', '.join(lacking)}: {capabilities.backend} does not have them")
         network = list(ON_THE_NETWORK) if road.proxy is not None else []
         if network and not capabilities.detached:
             network = list(ON_SESSIONS)
@@ -177,6 +200,12 @@ class Trial:
                 now = time.monotonic()
             self.progress(now - began, "peace")
             time.sleep(min(breaths.uniform(*BREATH), max(0.0, end - now)))
+
+
+def _habits(can: Capabilities) -> Habits:
+    """Let workers do everything that the backend can; memory cannot be shared with a fork."""
+    habits = Habits(errands=ERRANDS)
+    return replace(habits, forks=0.0) if can.scope == "process" else habits
 
 
 def _remove(folder: Path) -> None:

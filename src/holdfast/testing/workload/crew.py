@@ -28,6 +28,8 @@ from holdfast.testing.workload.processes import PROGRAM, Forked, Process, spawne
 from holdfast.testing.workload.worker import main
 
 LOOK_EVERY = 0.01
+CHILDREN_END_WITHIN = 10.0
+"""How long the kernel may take to end what was killed, on a machine that is busy."""
 
 
 class Worker:
@@ -209,6 +211,7 @@ class Crew:
                 worker.process.kill()
             worker.process.wait()
             worker.order_home()
+            _end_children(worker)
             if worker.process.stdout is not None:
                 worker.process.stdout.close()
         self._recorder.close()
@@ -232,6 +235,15 @@ class Crew:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def _end_children(worker: Worker) -> None:
+    """End the children that a worker has forked and that outlive it."""
+    if not _gone(worker, time.monotonic()):
+        # One of its group has its stdout open, and so nobody else can have got the group's number.
+        with suppress(ProcessLookupError):
+            os.killpg(worker.pid, signal.SIGKILL)
+        _gone(worker, time.monotonic() + CHILDREN_END_WITHIN)
 
 
 def _gone(worker: Worker, give_up_at: float) -> bool:

@@ -30,10 +30,11 @@ current: ContextVar[Diary] = ContextVar("current")
 class Diary:
     """The history of one thread or task, and what it may write to."""
 
-    def __init__(self, plan: Plan, actor: str) -> None:
+    def __init__(self, plan: Plan, actor: str, client: str) -> None:
+        """Begin the history of ``actor``, which works with the client of this id."""
         folder = Path(plan.folder)
         self.actor = actor
-        self._recorder = Recorder(folder, actor, seed=plan.seed)
+        self._recorder = Recorder(folder, actor, seed=plan.seed, client=client)
         self._number = 0
         self._failure: Exception | None = None
         self._company: CompanyNotes | None = None  # while several names are asked for at once

@@ -33,6 +33,11 @@ Errand = Literal["add", "do once", "run per slot", "take", "hold together"]
 ERRANDS: tuple[Errand, ...] = get_args(Errand)
 
 CELLS = ("cell-0", "cell-1")
+JOB = "job"
+QUOTA = "quota"
+KEPT_FOR = "1d"
+"""How long the value of a cell lives after its last change: nothing stays on a server for ever."""
+
 RATE, BURST = 20, 5
 """Permits a second, and how many at once, of the one rate that everybody shares."""
 
@@ -43,6 +48,11 @@ PER = 0.5
 """How long a slot of the one singleton is."""
 
 PATIENCE = 0.5
+
+
+def key_at(moment: int) -> str:
+    """Say which once key everybody wants at a moment of the boot clock, in nanoseconds."""
+    return f"key-{moment // round(KEY_LASTS * SECOND)}"
 
 
 def possible(client: Client | AsyncClient, names: tuple[str, ...]) -> tuple[Errand, ...]:
@@ -92,7 +102,8 @@ class Runner:
         cell = self._dice.choice(CELLS)
         self._diary.remark("adding", cell=cell)
         try:
-            done = await _settled(self._client.cell(cell).update(_one_more, wait=PATIENCE))
+            kept = self._client.cell(cell, expire=KEPT_FOR)
+            done = await _settled(kept.update(_one_more, wait=PATIENCE))
         except HoldfastError as error:
             known = isinstance(error, Conflict) or getattr(error, "outcome", "") == "none"
             self._diary.remark("unadded", cell=cell, known=known)
@@ -103,7 +114,7 @@ class Runner:
 
     async def _do_once(self, turn: Turn) -> None:
         since = now_ns()
-        key = f"key-{since // round(KEY_LASTS * SECOND)}"
+        key = key_at(since)
         once = self._client.once(key, "10m", wait=PATIENCE, ttl=turn.ttl)
         async with _opened(once) as visit:
             if not visit.done:
@@ -115,20 +126,20 @@ class Runner:
 
     async def _run_per_slot(self, turn: Turn) -> None:
         since = now_ns()
-        singleton: Any = self._client.singleton("job", PER, ttl=turn.ttl)
+        singleton: Any = self._client.singleton(JOB, PER, ttl=turn.ttl)
         run = await _settled(singleton.turn())
         if run is None:
             return  # done in this slot, or another is at it
         slot = run._opened.slot.starts_at  # noqa: SLF001 - nobody else has to know which it is
         async with _opened(run):
             await _settled(run.complete())
-            self._diary.remark("completed", job="job", slot=slot, since=since)
+            self._diary.remark("completed", job=JOB, slot=slot, since=since)
 
     async def _take(self) -> None:
         since = now_ns()
-        limiter = self._client.limiter("quota", f"{RATE}/s", BURST)
+        limiter = self._client.limiter(QUOTA, f"{RATE}/s", BURST)
         await _settled(limiter.acquire(wait=PATIENCE))
-        self._diary.remark("took", limit="quota", since=since, rate=RATE, burst=BURST)
+        self._diary.remark("took", limit=QUOTA, since=since, rate=RATE, burst=BURST)
 
     async def _hold_together(self, turn: Turn) -> None:
         names = self._dice.sample(self._locks, 2)

@@ -36,7 +36,7 @@ class Task:
         self._client = client
         self._stop = stop
         self._actor = actor
-        self._diary = Diary(plan, actor)
+        self._diary = Diary(plan, actor, client.holder.client)
         self._runner: Runner | None = None
         if plan.habits.errands:
             self._runner = Runner(client, self._diary, plan.names, f"{plan.seed}/{actor}/errands")

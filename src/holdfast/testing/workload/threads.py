@@ -45,7 +45,7 @@ class Thread:
         self._may_fork = may_fork
         self._actor = actor
         self._children: list[int] = []
-        self._diary = Diary(plan, actor)
+        self._diary = Diary(plan, actor, client.holder.client)
         self._runner: Runner | None = None
         if plan.habits.errands:
             self._runner = Runner(client, self._diary, plan.names, f"{plan.seed}/{actor}/errands")
@@ -163,7 +163,8 @@ class Thread:
             os._exit(code)
 
     def _be_a_child(self, actor: str, lease: Lease) -> None:
-        parent, self._diary = self._diary, Diary(self._plan, actor)
+        mine = self._client.holder.client  # another than the parent's
+        parent, self._diary = self._diary, Diary(self._plan, actor, mine)
         current.set(self._diary)
         self._diary.inherited(lease, parent)
         self._may_fork, self._children = False, []

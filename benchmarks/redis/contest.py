@@ -3,7 +3,8 @@
 Waiters of even number live in one process, those of odd number in the other, and they get in line
 one after the other: so in a fair queue every hand-over is one between the processes. Stamps are on
 the monotonic clock, which the processes of a host share. The first holder waits until all are in
-line.
+line. Where a name has several permits the first of them are given back one after the other, and
+each is held for that many times as long: so there are as many hand-overs a second as of a lock.
 """
 
 import asyncio
@@ -29,13 +30,23 @@ class Plan(NamedTuple):
     start_at: float
     open_at: float
     until: float
+    permits: int = 1
 
     @classmethod
-    def soon(cls, waiters: int, seconds: float) -> "Plan":
+    def soon(cls, waiters: int, seconds: float, permits: int) -> "Plan":
         """Give a contest that starts when everybody has heard of it."""
         start_at = time.monotonic() + READY_WITHIN
         open_at = start_at + waiters * STAGGER + READY_WITHIN
-        return cls(waiters, start_at, open_at, open_at + seconds)
+        return cls(waiters, start_at, open_at, open_at + seconds, permits)
+
+    @property
+    def hold(self) -> float:
+        """How long a stay takes."""
+        return HOLD * self.permits
+
+    def first_until(self, waiter: int) -> float:
+        """Give until when the first stay lasts of those who need not wait; 0 for all others."""
+        return self.open_at + waiter * HOLD if waiter < self.permits else 0.0
 
 
 class Stay(NamedTuple):
@@ -76,14 +87,14 @@ def by_threads(lock_on: Callable[[str], Lock]) -> Half:
 
 
 def _wait_and_hold(lock: Lock, plan: Plan, waiter: int, stays: list[Stay]) -> None:
-    hold_until = plan.open_at if waiter == 0 else 0.0
+    hold_until = plan.first_until(waiter)
     time.sleep(max(0.0, plan.start_at + waiter * STAGGER - time.monotonic()))
     while True:
         with lock:
             entered_at = time.monotonic()
             if entered_at >= plan.until:
                 return
-            time.sleep(max(HOLD, hold_until - entered_at))
+            time.sleep(max(plan.hold, hold_until - entered_at))
             left_at = time.monotonic()
         hold_until = 0.0
         stays.append(Stay(entered_at, left_at, waiter))
@@ -104,21 +115,21 @@ def by_tasks(loop: asyncio.Runner, lock_on: Callable[[str], AsyncLock]) -> Half:
 
 
 async def _wait_and_hold_async(lock: AsyncLock, plan: Plan, waiter: int, stays: list[Stay]) -> None:
-    hold_until = plan.open_at if waiter == 0 else 0.0
+    hold_until = plan.first_until(waiter)
     await asyncio.sleep(max(0.0, plan.start_at + waiter * STAGGER - time.monotonic()))
     while True:
         async with lock:
             entered_at = time.monotonic()
             if entered_at >= plan.until:
                 return
-            await asyncio.sleep(max(HOLD, hold_until - entered_at))
+            await asyncio.sleep(max(plan.hold, hold_until - entered_at))
             left_at = time.monotonic()
         hold_until = 0.0
         stays.append(Stay(entered_at, left_at, waiter))
 
 
 @contextmanager
-def two_processes(side: Side, port: int) -> Iterator[Play]:
+def two_processes(side: Side, port: int, permits: int = 1) -> Iterator[Play]:
     """Start both; give what plays a contest in them and gives the stays in their order."""
     context = multiprocessing.get_context("spawn")
     pipes = [context.Pipe() for _ in range(2)]
@@ -134,7 +145,7 @@ def two_processes(side: Side, port: int) -> Iterator[Play]:
     def play(waiters: int, seconds: float) -> tuple[Plan, Sequence[Stay]]:
         while starting:
             starting.pop().recv()  # it is ready; until then others could start too
-        plan = Plan.soon(waiters, seconds)
+        plan = Plan.soon(waiters, seconds, permits)
         for ours, _ in pipes:
             ours.send(plan)
         return plan, sorted(stay for ours, _ in pipes for stay in _received(ours))

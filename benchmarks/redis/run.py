@@ -35,6 +35,7 @@ WORKLOADS: dict[str, Callable[[Scale], list[Figure]]] = {
     "async-cycle": async_cycle.measure,
     "hand-over": hand_over.measure,
     "hand-over-shares": shared_hand_over.measure_shares,
+    "hand-over-permits": shared_hand_over.measure_permits,
     "elections": shared_hand_over.measure_elections,
     "blocked": blocked.measure,
     "kept": kept.measure,

@@ -1,7 +1,8 @@
 """The hand-over of everything that is held but is no lock: the lead, a permit, the right to write.
 
 As ``hand_over``. A resignation may take five hops. What is shared is passed on like a lock, so
-it is set against the lock of the same rounds.
+it is set against the lock of the same rounds. Of several permits, those that are given back are
+put beside those who come in, in the order of time: who made room for whom only the server knows.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,11 +14,22 @@ from benchmarks.redis.contest import two_processes
 from benchmarks.redis.hand_over import Records, contested, gaps_of
 from benchmarks.redis.scale import Scale
 from benchmarks.redis.showing import Record
-from benchmarks.redis.sides import HOP, LEAD, RWLOCK, SEMAPHORE, SIDES, TASKS, THREADS
+from benchmarks.redis.sides import (
+    HOP,
+    LEAD,
+    PERMITS,
+    RWLOCK,
+    SEMAPHORE,
+    SEVERAL,
+    SIDES,
+    TASKS,
+    THREADS,
+)
 from benchmarks.rounds import interleaved, median_ratio, percentile
 from tests.servers.redis import RedisServer
 
 RESIGNED = Aim("at most", Amount(5.0, "hops"))
+FEW_ROUNDS, SHORTER = 3, 0.4
 LIKE_A_LOCK = Aim("at most", Amount(1.25, "of the lock's"))
 
 
@@ -25,7 +37,7 @@ def measure_elections(scale: Scale) -> list[Figure]:
     """Resign, and be followed by whoever stands by."""
     sides, crowds = [f"{by}, {LEAD}" for by in (THREADS, TASKS)], scale.waiters[:2]
     contests = [*((side, waiters) for side in sides for waiters in crowds), (HOP, 2)]
-    records = _played(scale, contests)
+    records = _played(contests, scale.contest_rounds, scale.contest_for)
     return [
         figure
         for side in sides
@@ -39,27 +51,42 @@ def measure_shares(scale: Scale) -> list[Figure]:
     crowd = scale.waiters[1]
     kinds = ("", f", {SEMAPHORE}", f", {RWLOCK}")
     contests = [(f"{by}{kind}", crowd) for by in (THREADS, TASKS) for kind in kinds]
-    records = _played(scale, contests)
+    records = _played(contests, scale.contest_rounds, scale.contest_for)
     return [
         _against_the_lock(records, by, kind, crowd) for by in (THREADS, TASKS) for kind in kinds[1:]
     ]
 
 
-def _played(scale: Scale, contests: Sequence[tuple[str, int]]) -> Records:
+def measure_permits(scale: Scale) -> list[Figure]:
+    """Pass on the permits of a semaphore that has several; short, for it comes on top."""
+    crowds, kind = scale.waiters[1:], f", {SEVERAL}"
+    sides = [side for by in (THREADS, TASKS) for side in (by, f"{by}{kind}")]
+    contests = [(side, crowd) for crowd in crowds for side in sides]
+    records = _played(contests, min(scale.contest_rounds, FEW_ROUNDS), SHORTER * scale.contest_for)
+    return [
+        _against_the_lock(records, by, kind, crowd) for by in (THREADS, TASKS) for crowd in crowds
+    ]
+
+
+def _played(contests: Sequence[tuple[str, int]], rounds: int, seconds: float) -> Records:
     records: Records = {contest: Record() for contest in contests}
     with RedisServer() as server, ExitStack() as stack:
         players = {
-            side: stack.enter_context(two_processes(SIDES[side], server.port))
+            side: stack.enter_context(two_processes(SIDES[side], server.port, _permits(side)))
             for side in dict.fromkeys(side for side, _ in contests)
         }
 
         def contest(side: str, waiters: int) -> Callable[[], float]:
             record, play = records[side, waiters], players[side]
-            return lambda: contested(server, play, record, waiters, scale.contest_for)
+            return lambda: contested(server, play, record, waiters, seconds)
 
         turns = {f"{side}, {waiters}": contest(side, waiters) for side, waiters in contests}
-        interleaved(turns, scale.contest_rounds)
+        interleaved(turns, rounds)
     return records
+
+
+def _permits(side: str) -> int:
+    return PERMITS if side.endswith(SEVERAL) else 1
 
 
 def _against_the_lock(records: Records, by: str, kind: str, waiters: int) -> Figure:

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from statistics import median
 from typing import NamedTuple
 
@@ -28,14 +27,17 @@ class Record:
 
     def add(self, plan: Plan, stays: Sequence[Stay], requests: int) -> float:
         """Take in one contest; give its hand-overs a second."""
-        if any(after.entered_at < before.left_at for before, after in pairwise(stays)):
-            raise RuntimeError("two were inside at the same time")
+        # Of n permits the k-th that is given back lets the (n + k)-th in.
+        given_back = sorted(stays, key=lambda stay: stay.left_at)
+        passed = list(zip(given_back, stays[plan.permits :], strict=False))
+        if any(after.entered_at < before.left_at for before, after in passed):
+            raise RuntimeError("more were inside at the same time than may be")
         inside = [stay for stay in stays if stay.entered_at > plan.open_at]
         contest = Contest(
             gaps=[
                 after.entered_at - before.left_at
-                for before, after in pairwise(inside)
-                if (before.waiter + after.waiter) % 2
+                for before, after in passed
+                if before.left_at > plan.open_at and (before.waiter + after.waiter) % 2
             ],
             rate=len(inside) / (plan.until - plan.open_at),
             requests=requests / (len(stays) + plan.waiters),  # each has a last grant, unrecorded

@@ -15,8 +15,12 @@ THREADS, TASKS, HOP = "threads", "tasks", "EVALSHA + PUBLISH"
 
 
 LEAD, SEMAPHORE, RWLOCK = "lead", "semaphore", "rwlock"
-KINDS = (LEAD, SEMAPHORE, RWLOCK)
-"""What else can be contended for: the lead, the only permit, the right to write."""
+PERMITS = 3
+"""An odd number: so in a fair line whoever gives back makes room for one of the other process."""
+
+SEVERAL = f"{PERMITS} permits"
+KINDS = (LEAD, SEMAPHORE, RWLOCK, SEVERAL)
+"""What else can be contended for: the lead, the only permit, the right to write, some permits."""
 
 
 def _wanted(client: Any, kind: str) -> Callable[[str], Any]:
@@ -28,6 +32,8 @@ def _wanted(client: Any, kind: str) -> Callable[[str], Any]:
             return lambda name: client.semaphore(name, permits=1)
         case "rwlock":
             return lambda name: client.rwlock(name).write()
+        case _ if kind == SEVERAL:
+            return lambda name: client.semaphore(name, permits=PERMITS)
         case _:
             return client.lock  # type: ignore[no-any-return]
 

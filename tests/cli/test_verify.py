@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 
 import holdfast
 from holdfast.cli import codes
+from holdfast.testing.verify.trial import Trial
 from holdfast.testing.watching import eventually
 from tests.cli.shell import Shell
 from tests.cli.strangers import InRedis, InSqlite, settle
@@ -167,6 +169,23 @@ def test_what_cannot_be_removed_is_said(shell: Shell, server: RedisServer) -> No
     assert "expires by itself within two days" in errors
     assert keys(server)
     assert [key for key in keys(server) if server.ask("PTTL", key) == -1] == []
+
+
+def test_a_young_server_is_waited_for() -> None:
+    """It grants nothing at first; nobody is accused of that, for nobody works before it does."""
+    heard: dict[str, float] = {}
+
+    def hear(_passed: float, what: str) -> None:
+        heard.setdefault(what, time.monotonic())
+
+    started_at = time.monotonic()
+    with RedisServer() as server:
+        url = server.url(quarantine="5s")
+        outcome = Trial(url=url, seconds=0.5, workers=1, seed=1, progress=hear).run()
+        assert keys(server) == []
+    assert outcome.verdict.ok, str(outcome.verdict)
+    assert heard["peace"] - started_at > 4.0  # it counts its own age in whole seconds
+    assert next(iter(heard)) == "the backend is waited for"
 
 
 APART = """

@@ -76,7 +76,7 @@ def test_on_backends_that_have_only_locks(shell: Shell) -> None:
         (advisory, "semaphore, cell, once, singleton, limiter: advisory", rows),
         (shared_quorum_url(), "rwlock, semaphore, cell, once, singleton, limiter: redlock", quorum),
     ):
-        words = ("--for", "2s", "--workers", "2", "--json", "report.json")
+        words = ("--for", "2s", "--workers", "1", "--json", "report.json")
         done = shell.run("verify", url, *words)
         assert (done.returncode, done.stderr) == (codes.DONE, ""), done.stdout
         report = json.loads((shell.folder / "report.json").read_text())

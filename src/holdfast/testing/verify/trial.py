@@ -11,7 +11,7 @@ import secrets
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -33,6 +33,7 @@ from holdfast.testing.verify.torments import (
     Torment,
 )
 from holdfast.testing.workload.crew import Crew
+from holdfast.testing.workload.doors import wanted
 from holdfast.testing.workload.plan import Habits, Mode, Plan
 from holdfast.testing.workload.traces import traces
 from holdfast.values import Capabilities
@@ -111,14 +112,27 @@ class Trial:
             client.show("a")
             return client.capabilities
 
+    def _warm_up(self, where: Address, names: Sequence[str]) -> None:
+        """Wait until every name is granted: a server that has just started may hold grants back.
+
+        That is no fault of its own, and nobody should be accused of having left a name free then.
+        """
+        self.progress(0.0, "the backend is waited for")
+        with Client(where.url, prefix=self.prefix) as client:
+            for name in names:
+                with wanted(client, name, shares=False):
+                    pass
+
     def _tried(self, where: Address, capabilities: Capabilities, folder: Path) -> Outcome:
+        names = names_on(capabilities)
+        self._warm_up(where, names)
         with Road(where) as road:
             modes, torments, not_covered = self._possible(capabilities, road)
             plan = Plan(
                 url=road.url,
                 folder=str(folder),
                 prefix=self.prefix,
-                names=names_on(capabilities),
+                names=names,
                 seed=self.seed,
                 ttl=max(TTL, capabilities.min_ttl),
                 habits=_habits(capabilities),

@@ -1,4 +1,4 @@
-"""What a turn asks its client for: a lock, a share of something, the lead."""
+"""What is asked of a client for a name: a lock, a share of something, the lead."""
 
 from __future__ import annotations
 
@@ -17,13 +17,18 @@ def door(client: Client | AsyncClient, turn: Turn) -> Any:
         "renew": turn.renew,
         "max_hold": turn.max_hold,
     }
-    match kind_of(turn.name):
+    return wanted(client, turn.name, shares=turn.shares, **terms)
+
+
+def wanted(client: Client | AsyncClient, name: str, *, shares: bool, **terms: Any) -> Any:
+    """Describe a name as what it is used as."""
+    match kind_of(name):
         case "semaphore":
-            return client.semaphore(turn.name, permits=PERMITS, **terms)
+            return client.semaphore(name, permits=PERMITS, **terms)
         case "rwlock":
-            both = client.rwlock(turn.name)
-            return both.read(**terms) if turn.shares else both.write(**terms)
+            both = client.rwlock(name)
+            return both.read(**terms) if shares else both.write(**terms)
         case "lead":
-            return client.lead(turn.name, **terms)
+            return client.lead(name, **terms)
         case "lock":
-            return client.lock(turn.name, **terms)
+            return client.lock(name, **terms)

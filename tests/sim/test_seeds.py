@@ -3,6 +3,8 @@
 import pytest
 
 from holdfast.testing.sim import SOUND, WORLDS, World, draw, explore, search
+from holdfast.testing.sim.invariants.onces import Onces
+from holdfast.testing.sim.invariants.quotas import Quotas
 from holdfast.testing.sim.promises import Promises, promised_in
 
 
@@ -45,6 +47,15 @@ def test_worlds_that_break_an_assumption_are_promised_less(world: str) -> None:
     promises = [promised_in(draw(world, seed)) for seed in range(40)]
     assert not any(one.exclusion for one in promises)
     assert any(one.tokens for one in promises)
+
+
+@pytest.mark.parametrize("invariant", [Onces, Quotas])
+def test_a_lost_memory_shows(
+    invariant: type[Onces | Quotas], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was written is really lost there: judged as if it were not, it would be a violation."""
+    monkeypatch.setattr(invariant, "forget", lambda _self: None)
+    assert search(["lapses"], range(150)) is not None
 
 
 def test_breaking_an_assumption_shows() -> None:

@@ -6,6 +6,7 @@ callers what they were told, so that the second can be held against the first.
 
 from __future__ import annotations
 
+from math import inf
 from typing import TYPE_CHECKING
 
 from holdfast.rules.bucket_messages import BucketReply, GiveBack, Take
@@ -26,6 +27,8 @@ class FamilyWatch:
     """One invariant for each primitive that is more than a claim."""
 
     def __init__(self, watch: Watch) -> None:
+        self._watch = watch
+        self._forgotten_at = -inf  # when the server last lost what was written
         self.done = 0  # how much came of it all: updates, results, runs, permits, changes seen
         self.cells = Cells(watch)
         self.onces = Onces(watch)
@@ -51,6 +54,18 @@ class FamilyWatch:
     def drew(self, request: Take | GiveBack, reply: BucketReply, *, anew: bool) -> None:
         """Note what a bucket has answered."""
         self.quotas.answered(request, reply, anew=anew)
+
+    def forget(self) -> None:
+        """Note that the server has lost what was written: from here on it is promised anew."""
+        self._forgotten_at = self._watch.world.scheduler.time
+        self.cells.forget()
+        self.onces.forget()
+        self.slots.forget()
+        self.quotas.forget()
+
+    def is_certain(self, since: float) -> bool:
+        """Whether nothing that was written has been lost since then."""
+        return since >= self._forgotten_at
 
     def settle(self) -> None:
         """Look, at the end, at what only the whole story shows."""

@@ -2,14 +2,15 @@
 
 Here the name of a world says what its callers do; what goes wrong is drawn anew for each plan, from
 nothing at all to everything that is assumed to be possible. A server that loses its memory is
-among it where only claims are at work: what is promised of records and buckets rests on it.
+among it where only claims are at work; where records and buckets are, that is a world of its own
+(``lapses``), in which what was written is promised only until then.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from random import Random
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from holdfast.rules.bucket_messages import Terms
 from holdfast.rules.messages import Want
@@ -32,20 +33,28 @@ TTLS = (0.5, 1.0, 2.0, 4.0)
 WAYS = 13
 """So many usual ways fit into a ttl: where they do not, several names can never be had together."""
 
+Troubles: TypeAlias = tuple[tuple[FaultKind, ...], ...]
+
 STORM: tuple[FaultKind, ...] = ("pause", "crash", "cut", "restart", "unheard")
 
-TROUBLES: tuple[tuple[FaultKind, ...], ...] = (
+TROUBLES: Troubles = (
     (), ("cut",), ("pause",), ("crash", "keeper"), ("restart", "pause"), STORM,
 )  # fmt: skip
 """Which faults a plan has; in half of those without any the weather is bad."""
 
-FORGETFUL: tuple[tuple[FaultKind, ...], ...] = (*TROUBLES, ("forget", "pause"), ("forget", "cut"))
+FORGETFUL: Troubles = (*TROUBLES, ("forget", "pause"), ("forget", "cut"))
 """Which faults a plan has in which nothing but claims is asked for."""
 
 
-def cells(dice: Random) -> Plan:
+LOSING: Troubles = (
+    ("forget",), ("forget", "pause"), ("forget", "cut"), ("forget", "crash", "restart"),
+)  # fmt: skip
+"""Which faults a plan has in which records and buckets are lost."""
+
+
+def cells(dice: Random, troubles: Troubles = TROUBLES) -> Plan:
     """Draw a world whose callers add to the same few cells, and sometimes delete one."""
-    trouble = _trouble(dice, set_back=dice.random() < 0.2)
+    trouble = _trouble(dice, troubles, set_back=dice.random() < 0.2)
 
     def job() -> Job:
         return Add(
@@ -60,9 +69,9 @@ def cells(dice: Random) -> Plan:
     return _plan(dice, trouble, job)
 
 
-def onces(dice: Random) -> Plan:
+def onces(dice: Random, troubles: Troubles = TROUBLES) -> Plan:
     """Draw a world in which many want the result of the same few keys."""
-    trouble = _trouble(dice, set_back=dice.random() < 0.2)
+    trouble = _trouble(dice, troubles, set_back=dice.random() < 0.2)
     ttl = trouble.ttl(dice)
 
     def job() -> Job:
@@ -73,10 +82,12 @@ def onces(dice: Random) -> Plan:
     return _plan(dice, trouble, job)
 
 
-def slots(dice: Random) -> Plan:
+def slots(dice: Random, troubles: Troubles = TROUBLES) -> Plan:
     """Draw a world of schedulers that ask whether the run of this slot is due."""
-    trouble = _trouble(dice)
-    per, ttl = dice.choice((0.5, 1.0, 3.0)), trouble.ttl(dice)
+    trouble = _trouble(dice, troubles)
+    # A slot that outlives the quarantine can be run in again.
+    per = dice.choice((1.0, 20.0) if troubles is LOSING else (0.5, 1.0, 3.0))
+    ttl = trouble.ttl(dice)
     takes = per * dice.choice((0.01, 0.1, 0.2))
 
     def job() -> Job:
@@ -87,9 +98,9 @@ def slots(dice: Random) -> Plan:
     return _plan(dice, trouble, job, most_jobs=2)
 
 
-def quotas(dice: Random) -> Plan:
+def quotas(dice: Random, troubles: Troubles = TROUBLES) -> Plan:
     """Draw a world in which everybody takes from one or two shared rates."""
-    trouble = _trouble(dice, set_back=dice.random() < 0.2)
+    trouble = _trouble(dice, troubles, set_back=dice.random() < 0.2)
     terms = Terms(dice.choice((1, 3, 10)), 1_000_000, dice.choice((1, 3, 10)))
 
     def job() -> Job:
@@ -104,6 +115,11 @@ def quotas(dice: Random) -> Plan:
         )
 
     return _plan(dice, trouble, job, most_jobs=2)
+
+
+def lapses(dice: Random) -> Plan:
+    """Draw one of these four whose server loses its memory, and with it what was written."""
+    return dice.choice((cells, onces, slots, quotas))(dice, LOSING)
 
 
 def companies(dice: Random) -> Plan:
@@ -152,19 +168,15 @@ class _Trouble(NamedTuple):
         return dice.choice([ttl for ttl in TTLS if ttl >= WAYS * self.weather.fast])
 
 
-def _trouble(
-    dice: Random,
-    troubles: tuple[tuple[FaultKind, ...], ...] = TROUBLES,
-    *,
-    set_back: bool = False,
-) -> _Trouble:
+def _trouble(dice: Random, troubles: Troubles = TROUBLES, *, set_back: bool = False) -> _Trouble:
     kinds = dice.choice(troubles)
     if kinds:
-        weather = bad_weather(dice) if kinds is STORM else light(dice)
+        bad = kinds is STORM or (troubles is LOSING and dice.random() < 0.5)
+        weather = bad_weather(dice) if bad else light(dice)
     else:
         weather = bad_weather(dice) if dice.random() < 0.5 else Weather(fast=fast(dice))
     faults = some_faults(dice, kinds, 4) if kinds else ()
-    if set_back:
+    if set_back and troubles is not LOSING:  # both at once, and nothing is promised of versions
         faults += (Fault(dice.uniform(0, LASTS), "wall", amount=-dice.uniform(0, 8)),)
     return _Trouble(weather, faults)
 

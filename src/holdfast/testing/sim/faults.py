@@ -120,6 +120,7 @@ def _restart(world: World, fault: Fault, ends_at: float) -> None:
         server.restart(fault.kind)
         if fault.kind != "restart":
             world.watch.records.forget()
+            world.watch.family.forget()
         world.note(None, "server is back", fault.kind)
         for number, inbox in enumerate(heard):
             world.scheduler.at(

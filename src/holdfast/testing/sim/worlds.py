@@ -178,7 +178,7 @@ CLAIMS = tuple(WORLDS)
 FAMILY = tuple(one.__name__ for one in family_worlds.WORLDS)
 """Those of everything that is more than a lock."""
 
-WORLDS.update((one.__name__, one) for one in family_worlds.WORLDS)
+WORLDS.update((one.__name__, one) for one in (*family_worlds.WORLDS, family_worlds.lapses))
 
 SOUND = tuple(name for name in WORLDS if name not in {"rollback", "oblivion", "leaps", "races"})
 """Those that keep every assumption."""

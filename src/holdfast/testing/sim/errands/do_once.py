@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast.errors import BackendUnavailable, LockBusy, LockLost, Misuse
+from holdfast.errors import BackendUnavailable, Conflict, LockBusy, LockLost, Misuse
 from holdfast.flows import once
 from holdfast.flows.book import LeaseState
 from holdfast.flows.footing import Footing
@@ -23,12 +23,17 @@ async def do_once(caller: Caller, wish: DoOnce) -> None:
     client = caller.client
     plan = once.Plan(wish.name, once.NO_PAYLOAD, None)
     while not client.book.closing:
+        asked_at = client.scheduler.time
         try:
             found = await _visit(caller, wish, plan)
         except (LockBusy, LockLost, BackendUnavailable, Misuse):
             found = None
+        except Conflict:
+            if caller.world.watch.family.is_certain(asked_at):
+                raise
+            found = None  # whoever had begun before, and was forgotten, has stored its own
         if found is not None:
-            caller.world.watch.family.onces.given(client, wish.name, found.result)
+            caller.world.watch.family.onces.given(client, wish.name, found.result, asked_at)
             return
         await caller.pause()
 
@@ -50,11 +55,11 @@ async def _visit(caller: Caller, wish: DoOnce, plan: once.Plan) -> once.Stored |
 
 async def _work(caller: Caller, wish: DoOnce, plan: once.Plan, state: LeaseState) -> once.Stored:
     client, onces = caller.client, caller.world.watch.family.onces
-    lease = Footing(client.session, state)
+    lease, asked_at = Footing(client.session, state), client.scheduler.time
     found = await once.begin(client.session, plan, lease)
     if found is not None:
         return found
-    run = onces.begins(client, wish.name, state)
+    run = onces.begins(client, wish.name, state, asked_at)
     try:
         await client.runtime.sleep(wish.takes)
         result = f"by {client.name} with {state.token}"

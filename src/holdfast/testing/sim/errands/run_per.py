@@ -54,6 +54,6 @@ async def _ask(caller: Caller, wish: RunPer) -> None:
         watch.begins(client, slots, stay.state)
         await client.runtime.sleep(wish.takes)
         await singleton.close_slot(client.session, slots, opened, lease)
-        watch.completed(client, slots, opened.slot)
+        watch.completed(client, slots, opened.slot, began_at)
 
     await caller.stay(state, body)

@@ -2,8 +2,8 @@
 
 Every caller of a simulated world adds one. So each write that lands makes one more of what it
 replaces, with a version that no cell of that name ever had; whoever is told of a version has made
-it; and whoever is told that nothing was changed has changed nothing. Checked in every world that
-does not lose its memory.
+it; and whoever is told that nothing was changed has changed nothing. Checked in every world; what a
+server has forgotten was not done, but its versions are not used again either.
 """
 
 from __future__ import annotations
@@ -37,6 +37,10 @@ class Cells:
         self._made: dict[tuple[str, int], _Made] = {}
         self._done: set[str] = set()  # swaps that have landed
         self._confirmed: set[tuple[str, int]] = set()
+
+    def forget(self) -> None:
+        """Note that no write has landed in the server's new memory."""
+        self._done.clear()
 
     def landed(self, swap: Swap, before: Kept, after: Kept, now: int) -> None:
         """Look at a write that has changed a cell."""

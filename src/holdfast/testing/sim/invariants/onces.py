@@ -3,7 +3,8 @@
 A result that is stored is never replaced, and never stored by a worker whose successor had begun.
 Nobody begins once there is a result, nor while another who is at it still believes in its lease,
 nor under a lease that is over.
-Checked in every world that does not lose its memory; results are kept for ever there.
+Checked in every world; a result is kept until the server loses its memory, and what began before
+that is judged by the lease alone.
 """
 
 from __future__ import annotations
@@ -46,6 +47,11 @@ class Onces:
         self._begun: dict[str, int] = {}  # the largest token under which each was begun
         self._results: dict[str, object] = {}
 
+    def forget(self) -> None:
+        """Note that there is no result any more, nor a word of who has begun."""
+        self._begun.clear()
+        self._results.clear()
+
     def landed(self, swap: Swap, before: Kept, after: Kept) -> None:
         """Look at a write that has changed what is known of a key."""
         key = swap.name
@@ -59,25 +65,25 @@ class Onces:
             self._watch.fail(NAME, text)
         self._results[key] = unpacked(after.value[1 + DIGEST_SIZE :], "sim")
 
-    def begins(self, client: Client, key: str, state: LeaseState) -> Run:
-        """Look at a worker that was told to begin."""
-        if key in self._results:
+    def begins(self, client: Client, key: str, state: LeaseState, since: float) -> Run:
+        """Look at a worker that was told to begin, since it asked."""
+        if key in self._results and self._watch.family.is_certain(since):
             text = f"{client.name} works on {key!r}, whose result is {self._results[key]!r}"
             self._watch.fail(NAME, text)
         if not state.holds(client.now()):
             self._watch.fail(NAME, f"{client.name} works on {key!r} under a lease that is over")
         runs = self._runs.setdefault(key, [])
         for run in runs:
-            if run.goes_on():
+            if run.goes_on() and self._watch.promises.exclusion:
                 text = f"{client.name} works on {key!r} while {run.client.name} is at it"
                 self._watch.fail(NAME, text)
         run = Run(client, state)
         runs.append(run)
         return run
 
-    def given(self, client: Client, key: str, result: object) -> None:
-        """Look at what a caller was given for the result."""
-        if self._results.get(key) != result:
+    def given(self, client: Client, key: str, result: object, since: float) -> None:
+        """Look at what a caller was given for the result, since it asked."""
+        if self._results.get(key) != result and self._watch.family.is_certain(since):
             stored = self._results.get(key)
             text = f"{client.name} was given {result!r} for {key!r}, which has {stored!r}"
             self._watch.fail(NAME, text)

@@ -3,7 +3,8 @@
 What counts is the moment from which the server lets permits be used, in true time, for every take
 that was not undone: between any two such moments there are at most ``burst`` and what the rate
 yields meanwhile. Nobody uses them before that moment; a sleeper's clock may be one percent faster.
-Checked in every world whose server keeps its memory and whose clock is not set forward.
+Checked in every world whose clock is not set forward, between one loss of its server's memory and
+the next.
 """
 
 from __future__ import annotations
@@ -36,10 +37,18 @@ class Quotas:
 
     def __init__(self, watch: Watch) -> None:
         self._watch = watch
-        self._taken: dict[str, list[_Taken]] = {}  # by name
+        self._taken: dict[str, list[_Taken]] = {}  # by name, as far as the server remembers
+        self._forgotten: dict[str, list[_Taken]] = {}  # the same, from before
         self._terms: dict[str, Terms] = {}
         self._used: set[str] = set()
         self._undone: set[str] = set()
+
+    def forget(self) -> None:
+        """Look at what was taken until now; from here on the rate begins anew."""
+        self.settle()
+        for name, taken in self._taken.items():
+            self._forgotten.setdefault(name, []).extend(taken)
+        self._taken.clear()
 
     def answered(self, request: Take | GiveBack, reply: BucketReply, *, anew: bool) -> None:
         """Note what a bucket has answered."""
@@ -69,7 +78,8 @@ class Quotas:
     def used(self, client: Client, name: str, ids: Sequence[str]) -> None:
         """Look at a caller that goes on because it has the permits."""
         take_id, now = ids[-1], client.scheduler.time
-        mine = [taken for taken in self._taken.get(name, ()) if taken.take_id == take_id]
+        every = (*self._forgotten.get(name, ()), *self._taken.get(name, ()))
+        mine = [taken for taken in every if taken.take_id == take_id]
         if not mine or take_id in self._undone or take_id in self._used:
             self._watch.fail(NAME, f"{client.name} uses {take_id} of {name!r}, which it has not")
             return

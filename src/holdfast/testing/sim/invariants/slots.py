@@ -1,9 +1,9 @@
 """At most one completed run per slot, and nobody is told "done" of a slot that nobody completed.
 
 And nobody begins a run under a lease that is over, or closes a slot in which a successor has begun.
-Checked in every world in which the server keeps its memory and its wall clock is not set back: a
-clock that is set back lets a slot come twice. Where nothing goes wrong at all no slot is left out
-while somebody keeps asking.
+Checked in every world in which the server's wall clock is not set back, which lets a slot come
+twice, and as long as it keeps its memory: what it has forgotten is run again. Where nothing goes
+wrong at all no slot is left out while somebody keeps asking.
 """
 
 from __future__ import annotations
@@ -39,6 +39,11 @@ class SlotRuns:
         self._begun: dict[str, int] = {}  # the largest token under which a run was begun
         self._asked: list[tuple[RunPer, float, float]] = []
 
+    def forget(self) -> None:
+        """Note that every slot is open, and that nobody is known to have begun."""
+        self._closed.clear()
+        self._begun.clear()
+
     def landed(self, swap: Swap) -> None:
         """Look at a write that has opened or closed a slot."""
         begun = self._begun.get(swap.name, 0)
@@ -61,9 +66,10 @@ class SlotRuns:
             text = f"{client.name} runs {slots.name!r} under a lease that is over"
             self._watch.fail(NAME, text)
 
-    def completed(self, client: Client, slots: Slots, slot: Slot) -> None:
-        """Look at a run whose caller was told that it is complete."""
-        if slot not in self._closed.get(slots.name, ()):
+    def completed(self, client: Client, slots: Slots, slot: Slot, since: float) -> None:
+        """Look at a run whose caller was told, since it began, that it is complete."""
+        known = self._watch.family.is_certain(since)
+        if known and slot not in self._closed.get(slots.name, ()):
             text = (
                 f"{client.name} was told that {slots.name!r} is complete in {slot}, and it is not"
             )
@@ -74,6 +80,8 @@ class SlotRuns:
         """Look at a caller who was told, since it asked, that nothing is to be done."""
         since, now = self._shown(asked_at), self._shown(client.scheduler.time)
         closed = self._closed.get(slots.name, ())
+        if not self._watch.family.is_certain(asked_at):
+            return
         if not any(slot.starts_at <= now and slot.ends_at > since for slot in closed):
             text = f"{client.name} was told that {slots.name!r} is done, and nobody has done it"
             self._watch.fail(NAME, text)

@@ -62,7 +62,8 @@ def measure_permits(scale: Scale) -> list[Figure]:
     crowds, kind = scale.waiters[1:], f", {SEVERAL}"
     sides = [side for by in (THREADS, TASKS) for side in (by, f"{by}{kind}")]
     contests = [(side, crowd) for crowd in crowds for side in sides]
-    records = _played(contests, min(scale.contest_rounds, FEW_ROUNDS), SHORTER * scale.contest_for)
+    rounds, seconds = min(scale.contest_rounds, FEW_ROUNDS), min(scale.contest_for, SHORTER)
+    records = _played(contests, rounds, seconds)
     return [
         _against_the_lock(records, by, kind, crowd) for by in (THREADS, TASKS) for crowd in crowds
     ]

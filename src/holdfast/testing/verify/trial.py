@@ -141,6 +141,7 @@ class Trial:
                 for mode in modes:
                     crew.start(mode)
                 crew.await_first_words(BEGIN_WITHIN)
+                crew.await_first_lease(BEGIN_WITHIN)  # what is not begun then is said at the end
                 dice = random.Random(self.seed)  # noqa: S311 - faults, no secret
                 self._torment(Scene(crew, road.proxy, dice), torments)
                 self.progress(self.seconds, "the workers go home")

@@ -12,7 +12,7 @@ import select
 import signal
 import subprocess
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
@@ -26,6 +26,8 @@ from holdfast.testing.history.verdict import Verdict
 from holdfast.testing.workload.plan import Mode, Plan
 from holdfast.testing.workload.processes import PROGRAM, Forked, Process, spawned
 from holdfast.testing.workload.worker import main
+
+CHECKED = b'"do":"checked"'
 
 LOOK_EVERY = 0.01
 CHILDREN_END_WITHIN = 10.0
@@ -120,12 +122,16 @@ class Crew:
 
     def await_first_words(self, within: float) -> bool:
         """Wait until every living worker has begun its history; say whether that came to be."""
-        give_up_at = time.monotonic() + within
-        while not all(self._has_begun(worker) for worker in self.workers if worker.alive):
-            if time.monotonic() > give_up_at:
-                return False
-            time.sleep(LOOK_EVERY)
-        return True
+        return _comes_true(
+            lambda: all(self._has_begun(worker) for worker in self.workers if worker.alive), within
+        )
+
+    def await_first_lease(self, within: float) -> bool:
+        """Wait until one of them has held something, and seen that it does; say whether it has."""
+        return _comes_true(
+            lambda: any(CHECKED in path.read_bytes() for path in self.folder.glob(f"*{SUFFIX}")),
+            within,
+        )
 
     @contextmanager
     def fault(
@@ -235,6 +241,15 @@ class Crew:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def _comes_true(condition: Callable[[], bool], within: float) -> bool:
+    give_up_at = time.monotonic() + within
+    while not condition():
+        if time.monotonic() > give_up_at:
+            return False
+        time.sleep(LOOK_EVERY)
+    return True
 
 
 def _end_children(worker: Worker) -> None:

@@ -180,7 +180,7 @@ def test_a_worker_that_hangs_is_ended_and_found_out(url: str, folder: Path) -> N
     plan = plan_of(url, folder, names=("a",), habits=CALM)
     with Client(url, prefix=plan.prefix) as client, client.lock("a"), Crew(plan) as crew:
         worker = crew.start("sync")
-        eventually(lambda: client.show("a").waiters == 1, 10, "the worker in line")
+        eventually(lambda: client.show("a").waiters == 1, 30, "the worker in line")
         assert crew.send_home(0.2) == [worker]
         assert "holdfast/flows/acquire.py" in worker.log.read_text()
         assert crew.judge().found == {"endings": 1}
@@ -197,7 +197,7 @@ def test_whoever_replaces_a_worker_gets_its_plan(url: str, folder: Path) -> None
         assert crew.start("sync").plan is plan
         environment = Path(f"/proc/{heir.pid}/environ")
         if environment.exists():
-            eventually(lambda: b"HOLDFAST_URL=memory://unused" in environment.read_bytes(), 10)
+            eventually(lambda: b"HOLDFAST_URL=memory://unused" in environment.read_bytes(), 30)
 
 
 def test_a_worker_whose_crew_is_gone_does_not_stay(url: str, folder: Path) -> None:
@@ -205,7 +205,7 @@ def test_a_worker_whose_crew_is_gone_does_not_stay(url: str, folder: Path) -> No
     plan = plan_of(url, folder, names=("a",), habits=CALM, leave_within=0.3)
     with Client(url, prefix=plan.prefix) as client, client.lock("a"), Crew(plan) as crew:
         worker = crew.start("async")
-        eventually(lambda: client.show("a").waiters == plan.actors, 15, "the worker in line")
+        eventually(lambda: client.show("a").waiters == plan.actors, 30, "the worker in line")
         worker.order_home()
         assert worker.process.wait(15) == 1
         assert "in main" in worker.log.read_text()
@@ -231,7 +231,7 @@ def test_workers_go_home_when_nobody_listens(url: str, folder: Path) -> None:
     """The end of stdin, which is also the end of the crew's own process, ends a worker."""
     with Crew(plan_of(url, folder)) as crew:
         worker = crew.start("threads")
-        eventually(lambda: any(crew.folder.glob("threads-1.*.jsonl")), 10, "the first words")
+        eventually(lambda: any(crew.folder.glob("threads-1.*.jsonl")), 30, "the first words")
         worker.order_home()
         began = time.monotonic()
         assert worker.process.wait(10) == 0

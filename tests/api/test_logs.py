@@ -87,6 +87,11 @@ def test_a_long_wait_is_a_warning(
             "could not release n (token 7); it ends by itself: no answer",
         ),
         (
+            events.Unrecorded("n", 7, "no answer"),
+            logging.WARNING,
+            "the lead of n (token 7) is not in its journal: no answer",
+        ),
+        (
             events.Broken("n", 7, "it hangs", forced=True),
             logging.WARNING,
             "broke n (token 7) by force: it hangs",

@@ -1,6 +1,6 @@
 """Bugs in the stories of the whole family: cells, once keys, slots, quotas, several names."""
 
-from tests.mutants.catchers import FAMILY, STRIKES
+from tests.mutants.catchers import FAMILY, FLOWS, STRIKES
 from tests.mutants.mutant import Mutant
 
 MUTANTS = (
@@ -137,18 +137,58 @@ MUTANTS = (
     ),
     Mutant(
         "nobody_wrote_it_down",
-        "a leader begins without being in the journal, and may never be told",
+        "a leader is never put down in the journal, and may never be told",
         "flows/stand.py",
-        "        await put_down(session, state, entry)\n",
+        "    take_on(session, Inscription(session, state))\n",
+        "",
+        FAMILY,
+    ),
+    Mutant(
+        "resigned_before_it_was_put_down",
+        "who leads for a moment resigns before it is in the journal, and may never be told",
+        "flows/release.py",
+        "        late, now = await _discharged(session, state, limit)\n",
         "        pass\n",
         FAMILY,
     ),
     Mutant(
         "a_standing_leader_forgets_its_claim",
-        "who is cancelled while it is put down stays elected",
-        "flows/stand.py",
-        "        await unclaim(session, order, state.claim_id)\n",
-        "",
-        STRIKES,
+        "who is interrupted while it is put down stays elected",
+        "flows/release.py",
+        "        _leave(session, state)\n        raise\n    return late",
+        "        raise\n    return late",
+        FLOWS,
+    ),
+    Mutant(
+        "elected_for_ever",
+        "nobody resigns as long as the journal does not answer",
+        "flows/duties.py",
+        "        if _is_too_late(session, duty.state):\n",
+        "        if False:\n",
+        FLOWS,
+    ),
+    Mutant(
+        "given_back_before_its_duty",
+        "the keeper gives a lead back although it is yet to be put down",
+        "flows/keep.py",
+        "if chore.request.claim_id in book.duties]",
+        "if not chores]",
+        FLOWS,
+    ),
+    Mutant(
+        "a_journal_that_costs_the_lead",
+        "renewals wait for a journal that does not answer",
+        "flows/keep.py",
+        "        _note(session, pause, failed=failed)\n",
+        "        _note(session, patience, failed=failed)\n",
+        FLOWS,
+    ),
+    Mutant(
+        "the_dead_are_forgotten",
+        "who died before it was put down is not put down by who stood by",
+        "flows/journal.py",
+        "if one.token < state.token]",
+        "if one.token > state.token]",
+        FLOWS,
     ),
 )

@@ -1,7 +1,7 @@
 """One of many leads, the others stand by: ``Leadership`` for threads, and its async twin for tasks.
 
 A lock of a kind of its own: held for as long as one leads, given back to resign. Where the backend
-keeps records, who leads is put down before the body starts (``flows.stand``).
+keeps records, who leads is put down while the body works (``flows.stand``).
 """
 
 from __future__ import annotations

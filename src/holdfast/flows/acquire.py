@@ -18,7 +18,7 @@ from holdfast.flows.order import Order
 from holdfast.flows.release import unclaim, withdraw
 from holdfast.flows.rest import rest
 from holdfast.flows.session import Session, ask_again
-from holdfast.flows.trip import LONG_WAIT, Meanwhile, Trip
+from holdfast.flows.trip import LONG_WAIT, Trip
 from holdfast.observe import events
 from holdfast.rules import lease as rule
 from holdfast.rules.messages import (
@@ -40,16 +40,8 @@ CROWD = 20
 """So many look for themselves; more than that share the work, each at another moment."""
 
 
-async def acquire(
-    session: Session,
-    order: Order,
-    place: tuple[str, int],
-    meanwhile: Meanwhile | None = None,
-) -> LeaseState:
-    """Hold ``order.name``, or raise ``LockBusy`` or ``BackendUnavailable``.
-
-    ``meanwhile`` is something short to be done in line, until it says that it is done.
-    """
+async def acquire(session: Session, order: Order, place: tuple[str, int]) -> LeaseState:
+    """Hold ``order.name``, or raise ``LockBusy`` or ``BackendUnavailable``."""
     if session.book.closing:
         session.refuse_if_closed()
     runtime = session.runtime
@@ -64,7 +56,6 @@ async def acquire(
     if curious:
         session.hub.tell(events.Claimed(order.name, order.wait))
     trip = Trip(started_at, order.wait, session.call_limit, owner, curious=curious)
-    trip.meanwhile = meanwhile
     state = await _attempt(session, order, trip, place, started_at)
     while state is None:
         now = runtime.now()
@@ -147,6 +138,7 @@ async def _attempt(
                 _displaced(session, order, trip, "the inbox was deaf for a while")
         if outcome is None:
             raise await _gave_up(session, order, ticket, trip)
+        trip.behind = ticket.holders
         return await take(session, order, ticket, outcome, trip, place)
     except BaseException as error:
         await _leave_nothing(session, order, ticket, error)
@@ -205,8 +197,6 @@ async def _wait_in_line(session: Session, ticket: Ticket, trip: Trip) -> Outcome
     bell = ticket.bell = session.bell()
     say_at = trip.started_at + LONG_WAIT
     while ticket.outcome is None:
-        if trip.meanwhile is not None and await trip.meanwhile(ticket.holders):
-            trip.meanwhile = None
         now = runtime.now()
         if now >= trip.give_up_at:
             return None

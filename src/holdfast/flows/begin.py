@@ -131,7 +131,7 @@ def begin(
         place,
     )
     if trip.handed:
-        state.handed = True
+        state.handed, state.behind = True, trip.behind
     book.see_token(order.name, granted.token)
     if not want.detached:
         book.leases[state.claim_id] = state

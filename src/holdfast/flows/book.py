@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from math import inf
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 from weakref import ref
 
-from holdfast.ports import Bell, Push
+from holdfast.ports import Bell, Push, Wire
 from holdfast.rules.messages import Ended, Granted, Notice, Release, Want, Withdraw
 from holdfast.values import Tenure
 
@@ -59,6 +59,7 @@ class LeaseState:
     complained = False  # whether a caller was told of the loss by an error
     released = False
     handed = False  # whether it came, or may have come, straight from the one before
+    behind: tuple[Tenure, ...] = ()  # who held it when we were last told so in line
     company: Callable[[], Company | None] | None = None  # weakly: those it stands and falls with
 
     # By position: eleven keywords would take as long as all the rest of this.
@@ -170,6 +171,23 @@ class Ticket:
                 self.bell.ring()
 
 
+class Duty(Protocol):
+    """Something to be told the backend before a lease is given back, while its body works.
+
+    The keeper does it as soon as it can, or whoever gives the lease back and finds it undone: it
+    may be done by both at once, and has to come to the same as if it was done by one.
+    """
+
+    @property
+    def state(self) -> LeaseState:
+        """The lease that it belongs to."""
+        ...
+
+    async def do(self, wire: Wire, by: float) -> None:
+        """Do it by then, or raise ``BackendUnavailable``; ``LockLost`` if the lease is over."""
+        ...
+
+
 class Chore(NamedTuple):
     """Something the keeper still has to tell the backend, as long as it can matter."""
 
@@ -178,11 +196,12 @@ class Chore(NamedTuple):
 
 
 class Book:
-    """All leases, tickets and chores of one client."""
+    """All leases, tickets, duties and chores of one client."""
 
     def __init__(self) -> None:
         self.leases: dict[str, LeaseState] = {}
         self.tickets: dict[str, Ticket] = {}
+        self.duties: dict[str, Duty] = {}  # by claim: what is yet to be done under its lease
         self.chores: deque[Chore] = deque()
         self.owned: dict[tuple[str, object], LeaseState] = {}
         self.asleep_until = inf  # when the keeper looks again by itself; inf: only if woken

@@ -1,8 +1,9 @@
 """The journal of an election: who led, in the order of their tokens, as far back as it goes.
 
-One record beside the name. A leader puts itself down *before* its body may start (``stand``), so
-whoever did anything as a leader is in it; and since the next one is granted the name only after
-that, a journal that is read later than a token was seen has everybody before that token. Observers
+One record beside the name. A leader puts itself down while its body already works, and before it
+gives the name back (``stand``); and since the next one is granted the name only after that, a
+journal that is read later than a token was seen has everybody before that token who resigned. Who
+was in line behind a leader that died too early to be in it puts that one down as well. Observers
 read it when the last token has moved (``lead``). It is bounded, and goes by itself.
 """
 
@@ -11,13 +12,14 @@ from __future__ import annotations
 import json
 from typing import Any, NamedTuple
 
-from holdfast.errors import BackendUnavailable
+from holdfast.errors import BackendUnavailable, LockLost
 from holdfast.flows.book import LeaseState
 from holdfast.flows.content import unreadable
-from holdfast.flows.footing import Footing
+from holdfast.flows.explain import nonsense
 from holdfast.flows.session import Session
-from holdfast.flows.swap import look, overtaken, replace
-from holdfast.rules.record_messages import Entry, Swapped
+from holdfast.flows.swap import look
+from holdfast.ports import Wire
+from holdfast.rules.record_messages import Entry, Get, Moved, Swap, Swapped
 from holdfast.values import Holder, Tenure, called
 
 FORM = b"1"
@@ -33,6 +35,7 @@ KEPT_FOR = 86_400 * 1_000_000
 """How long it is kept after the last change, as an idle name is: a day, in microseconds."""
 
 ROUNDS = 5
+"""How often a leader writes what was true a moment ago: nobody else has a right to write."""
 
 
 class Line(NamedTuple):
@@ -42,53 +45,68 @@ class Line(NamedTuple):
     vacant: bool
 
 
-async def put_down(session: Session, state: LeaseState, seen: Entry) -> None:
-    """Write the tenure of this lease down; ``LockLost`` if another has led since.
+class Inscription:
+    """The duty to put the tenure of one lease down.
 
-    ``seen`` is the record as it was lately: who stood by has looked before, and writes at once.
+    It remembers nothing of what it has tried: each time it looks first, and writes only in the
+    place of what it has seen. So done again, late, or by two at once, it makes one line.
     """
-    lease, line = Footing(session, state), written(_line(session, state))
-    entry = seen
-    for _ in range(ROUNDS):
-        try:
-            reply = await replace(
-                session,
-                "lead",
-                state.name,
-                added(entry.value, line, session.backend),
-                if_version=entry.version,
-                keep=KEPT_FOR,
-                under=lease,
-            )
-        except BackendUnavailable as error:
-            if error.transient or error.outcome != "unknown":
-                raise
-            entry = await look(session, "lead", state.name)  # it is in there, or was not done
-            if _has(entry, line):
-                lease.check()
+
+    def __init__(self, session: Session, state: LeaseState) -> None:
+        self.state = state
+        self._session = session
+        want, since = state.want, state.granted_at
+        ours = Tenure(session.holder, state.token, want.weight, since, 0.0, want.metadata)
+        # Of those before us it is not known whether they were let in by somebody or found it free.
+        before = [Line(one, vacant=False) for one in state.behind if one.token < state.token]
+        self._lines = [*before, Line(ours, not state.handed)]
+
+    async def do(self, wire: Wire, by: float) -> None:
+        """Write it, if nobody has yet; ``LockLost`` if another has led since."""
+        name, session = self.state.name, self._session
+        entry = await wire.ask(Get("lead", name), by)
+        if not isinstance(entry, Entry):
+            raise nonsense(session, entry)
+        for _ in range(ROUNDS):
+            value = self._added(entry.value)
+            if value is None:
                 return
-            continue
-        if isinstance(reply, Swapped):
-            lease.check()  # a late answer may come after the end of the lease: no body starts then
-            return
-        if reply.why == "fence":
-            raise overtaken(f"the lead of {called(state.name)}", lease, reply.entry.fence)
-        entry = reply.entry
-    raise BackendUnavailable(
-        f"the journal of {called(state.name)} keeps changing although this client leads: does"
-        f" somebody else write to what holdfast keeps on {session.backend}?",
-        backend=session.backend,
-        transient=False,
-    )
+            fence, swap_id = self.state.token, session.new_id()
+            swap = Swap("lead", name, swap_id, value, entry.version, KEPT_FOR, fence)
+            reply = await wire.ask(swap, by)
+            if isinstance(reply, Swapped):
+                return
+            if not isinstance(reply, Moved):
+                raise nonsense(session, reply)
+            entry = reply.entry
+            if reply.why == "fence" and self._added(entry.value) is not None:
+                raise self._overtaken(entry.fence)
+        raise BackendUnavailable(
+            f"the journal of {called(name)} keeps changing although this client leads: does"
+            f" somebody else write to what holdfast keeps on {session.backend}?",
+            backend=session.backend,
+            transient=False,
+        )
 
+    def _added(self, value: bytes | None) -> bytes | None:
+        """Write what is missing into the journal; ``None`` if we are in it."""
+        tokens = _tokens(value, self._session.backend)
+        if self.state.token in tokens:
+            return None
+        last = tokens[-1] if tokens else 0
+        *before, ours = self._lines
+        for line in (*(one for one in before if one.tenure.token > last), ours):
+            value = added(value, written(line), self._session.backend)
+        return value
 
-def is_last(value: bytes | None, token: int) -> bool:
-    """Whether the last who has put itself down is the one with this token."""
-    return value is not None and value.rpartition(b"\n")[2].startswith(b"[%d," % token)
-
-
-def _has(entry: Entry, line: bytes) -> bool:
-    return entry.value is not None and line in entry.value.split(b"\n")
+    def _overtaken(self, fence: int) -> LockLost:
+        state, reason = self.state, f"another has led since (token {fence})"
+        return LockLost(
+            f"the lead of {called(state.name)} (token {state.token}) is lost: {reason}",
+            name=state.name,
+            token=state.token,
+            reason=reason,
+        )
 
 
 async def lines_of(session: Session, name: str) -> list[Line]:
@@ -132,10 +150,15 @@ def written(line: Line) -> bytes:
     return json.dumps(cells, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def _line(session: Session, state: LeaseState) -> Line:
-    want = state.want
-    tenure = Tenure(session.holder, state.token, want.weight, state.granted_at, 0.0, want.metadata)
-    return Line(tenure, not state.handed)
+def _tokens(value: bytes | None, backend: str) -> list[int]:
+    """Give the tokens of those who are in the journal, without reading all that is said of them."""
+    form, *lines = (value or FORM).split(b"\n")
+    if form != FORM:
+        raise unreadable(backend)
+    try:
+        return [int(line[1 : line.index(b",")]) for line in lines]
+    except ValueError:
+        raise unreadable(backend) from None
 
 
 def _unpacked(token: int, since: float, *rest: Any) -> Line:

@@ -1,4 +1,4 @@
-"""The keeper's story: renew what is due, tell what is lost, keep places in line, finish chores.
+"""The keeper's story: renew what is due, tell losses, keep places, do duties, finish chores.
 
 One turn at a time; between turns the keeper listens to its inbox. All due leases and waiters go in
 one batch. An outcome that is unknown neither loses a lease nor extends it: it is asked again until
@@ -11,6 +11,7 @@ from math import inf
 
 from holdfast.errors import BackendUnavailable
 from holdfast.flows.book import Confirmed, LeaseState, Ticket
+from holdfast.flows.duties import see_to_duties
 from holdfast.flows.lose import lose
 from holdfast.flows.session import Session
 from holdfast.observe import events
@@ -19,12 +20,20 @@ from holdfast.rules import lease as rule
 from holdfast.rules.messages import Ended, Granted, Item, Renew, Renewed, Reply, Waiting
 
 
-class Patience:
-    """How often in a row the backend has not answered the keeper, and when to ask it again."""
+class Pause:
+    """How often in a row the backend has not answered, and when to ask it again."""
 
     def __init__(self) -> None:
         self.failures = 0
         self.again_at = -inf
+
+
+class Patience(Pause):
+    """The keeper's: duties have a pause of their own, so that no renewal waits for their sake."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.duties = Pause()
 
 
 async def turn(session: Session, patience: Patience) -> float:
@@ -37,12 +46,22 @@ async def turn(session: Session, patience: Patience) -> float:
     if (leases or tickets) and now >= patience.again_at:
         await _renew(session, patience, leases, tickets)
         _tell_losses(session, runtime.now())
+    if book.duties:  # before the chores: by those a lease may be given back
+        await _see_to_duties(session, patience)
     await _finish_chores(session, patience)
     # Leases taken and given back at this pace need not wake us each time: we look again anyway.
     pace, book.pace = book.pace, inf
     wake_at = min(_next_look(session, patience), runtime.now() + pace)
     book.asleep_until = wake_at
     return wake_at
+
+
+async def _see_to_duties(session: Session, patience: Patience) -> None:
+    now, pause = session.runtime.now(), patience.duties
+    # A chore may be the end of a lease, and does not wait for its duty: that is tried now or never.
+    if now >= patience.again_at and (now >= pause.again_at or session.book.chores):
+        failed = await see_to_duties(session, _brief(session, pause))
+        _note(session, pause, failed=failed)
 
 
 async def _finish_chores(session: Session, patience: Patience) -> None:
@@ -52,12 +71,13 @@ async def _finish_chores(session: Session, patience: Patience) -> None:
         return
     chores = [book.chores.popleft() for _ in range(len(book.chores))]
     chores = [chore for chore in chores if chore.until > now]  # the rest has ended by itself
+    # What was left here since we saw to the duties has its turn when its own was seen to.
+    held_back = [chore for chore in chores if chore.request.claim_id in book.duties]
+    chores = [chore for chore in chores if chore not in held_back] if held_back else chores
     failed = chores
     try:
         if chores:
-            # There may soon be a lease: so a second at first, and longer for a server that is slow.
-            brief = rule.TICK * (1 << min(patience.failures, 8))
-            limit = min(brief, _limit(session, patience, now))
+            limit = _brief(session, patience)
             requests = [chore.request for chore in chores]
             replies = await session.wire.ask_all(requests, now + limit)
             failed = [
@@ -68,6 +88,7 @@ async def _finish_chores(session: Session, patience: Patience) -> None:
             _note(session, patience, failed=bool(failed))
     finally:
         book.chores.extend(failed)
+        book.chores.extend(held_back)
 
 
 def _tell_losses(session: Session, now: float) -> None:
@@ -179,17 +200,26 @@ def _settle_ticket(ticket: Ticket, answer: Reply | BackendUnavailable, asked_at:
             pass  # unknown: asked again at the next turn; the place lives on its patience
 
 
-def _note(session: Session, patience: Patience, *, failed: bool) -> None:
+def _note(session: Session, pause: Pause, *, failed: bool) -> None:
     """After a failure pause a little longer each time; one good answer forgets them all."""
     if failed:
-        pause = backoff.pause(patience.failures, session.runtime.dice(), longest=rule.TICK)
-        patience.again_at = session.runtime.now() + pause
-        patience.failures += 1
+        span = backoff.pause(pause.failures, session.runtime.dice(), longest=rule.TICK)
+        pause.again_at = session.runtime.now() + span
+        pause.failures += 1
     else:
-        patience.failures, patience.again_at = 0, -inf
+        pause.failures, pause.again_at = 0, -inf
 
 
-def _limit(session: Session, patience: Patience, now: float) -> float:
+def _brief(session: Session, pause: Pause) -> float:
+    """Say how long what no lease depends on may take.
+
+    There may soon be a lease: so a second at first, and longer for a server that is slow.
+    """
+    brief = rule.TICK * (1 << min(pause.failures, 8))
+    return min(brief, _limit(session, pause, session.runtime.now()))
+
+
+def _limit(session: Session, pause: Pause, now: float) -> float:
     """Say how long one try may take, so that the others are not forgotten while it hangs.
 
     At most a third of what is left of the first lease or place to end, and at first a third of the
@@ -207,13 +237,13 @@ def _limit(session: Session, patience: Patience, now: float) -> float:
         ends_at = ticket.confirmed_at + rule.PATIENCE
         if ticket.outcome is None and now < ends_at < soonest_end:
             soonest_end = ends_at
-    brief = max(shortest / 3, 0.05) * (1 << min(patience.failures, 8))
+    brief = max(shortest / 3, 0.05) * (1 << min(pause.failures, 8))
     return min(brief, rule.attempt_limit(now, soonest_end, session.call_limit))
 
 
 def _next_look(session: Session, patience: Patience) -> float:
     book = session.book
-    renew_at = -inf if book.chores else inf
+    renew_at = -inf if book.chores else patience.duties.again_at if book.duties else inf
     ends_at = inf
     for state in tuple(book.leases.values()):
         renew_at = min(renew_at, state.renew_at)

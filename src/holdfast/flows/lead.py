@@ -111,7 +111,7 @@ async def _look(session: Session, watching: Watching, *, over: bool) -> None:
     last = seen.token if found is None else found.token
     lines: list[Line] = []
     if watching.journal and watching.told is not None and last > watching.newest:
-        # Read after the look: whoever led before ``last`` and is to be told has put it down by now.
+        # Read after the look: whoever led before ``last`` and resigned has put it down by now.
         # What came later is in order only behind what the next look finds.
         lines = await lines_of(session, watching.name)
         lines = [line for line in lines if watching.newest < line.tenure.token <= last]

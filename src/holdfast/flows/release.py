@@ -7,9 +7,11 @@ lease ends by itself. A release that finds the lease gone is a loss, and told as
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 
 from holdfast.errors import BackendUnavailable
 from holdfast.flows.book import LeaseState
+from holdfast.flows.duties import discharge
 from holdfast.flows.lose import call_listeners, disown, lose
 from holdfast.flows.order import Order
 from holdfast.flows.session import Session, ask_again, ask_until
@@ -21,7 +23,7 @@ PROMPTLY = 1.0
 """How long the clean-up holds up a caller that is being cancelled; then the keeper does it."""
 
 
-async def release(session: Session, state: LeaseState) -> None:
+async def release(session: Session, state: LeaseState, by: float = inf) -> None:
     """Give the lease back; afterwards ``state.loss`` says whether it was good to the end."""
     if state.released:
         return
@@ -29,16 +31,20 @@ async def release(session: Session, state: LeaseState) -> None:
         state.count -= 1
         return
     now = session.runtime.now()
+    limit, late = min(by, now + session.call_limit), None
+    if session.book.duties:
+        late, now = await _discharged(session, state, limit)
     if not state.holds(now):
         _give_up(session, state, now)
         return
+    request = Release(state.name, state.claim_id)
     try:
         state.released = True  # first, so that nobody believes while the release is under way
         if session.book.leases.pop(state.claim_id, None) is None:
             return
         _let_go(session, state)
-        request = Release(state.name, state.claim_id)
-        limit = now + session.call_limit
+        if late is not None:
+            raise late  # the time is up for the release as well
         try:
             reply = await session.wire.ask(request, limit)
         except BackendUnavailable as error:
@@ -57,6 +63,28 @@ def _let_go(session: Session, state: LeaseState) -> None:
     if state.watchers:
         for bell in tuple(state.watchers):
             bell.ring()
+
+
+async def _discharged(
+    session: Session, state: LeaseState, by: float
+) -> tuple[BackendUnavailable | None, float]:
+    """Do first what is to be done first: it is held, and renewed, for as long as that takes."""
+    try:
+        late = await discharge(session, state, by)
+    except BaseException:  # cancelled or interrupted
+        _leave(session, state)
+        raise
+    return late, session.runtime.now()
+
+
+def _leave(session: Session, state: LeaseState) -> None:
+    """Let go without asking: the keeper gives it back."""
+    if state.released:
+        return
+    state.released = True
+    if session.book.leases.pop(state.claim_id, None) is not None:
+        _let_go(session, state)
+    session.leave(Release(state.name, state.claim_id), state.surely_over_at)
 
 
 def _unconfirmed(
@@ -85,6 +113,8 @@ def _give_up(session: Session, state: LeaseState, now: float) -> None:
 
     The keeper still says so: on a grant marked broken this is the word that passes it on.
     """
+    if state.released:  # by another thread or task, while we did what is to be done first
+        return
     lose(session, state, state.why_over())
     state.loss = state.loss or state.why_over()  # the keeper may be in the middle of telling it
     state.released = True
@@ -92,8 +122,18 @@ def _give_up(session: Session, state: LeaseState, now: float) -> None:
 
 
 async def release_all(session: Session) -> None:
-    """Give back everything that this client holds, in one batch."""
-    await release_these(session, tuple(session.book.leases.values()))
+    """Give back everything that this client holds, in one batch; under a duty, after that."""
+    by = session.runtime.now() + session.call_limit
+    states, duties = tuple(session.book.leases.values()), session.book.duties
+    owing = [state for state in states if state.claim_id in duties]
+    try:
+        await release_these(session, [state for state in states if state not in owing])
+        for state in owing:
+            await release(session, state, by)
+    except BaseException:
+        for state in owing:
+            _leave(session, state)
+        raise
 
 
 async def release_these(session: Session, states: Sequence[LeaseState]) -> bool:

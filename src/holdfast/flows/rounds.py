@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from math import inf
 
 from holdfast.flows.book import Book, Chore, LeaseState
+from holdfast.flows.duties import drop_duties
 from holdfast.flows.keep import Patience, turn
 from holdfast.flows.session import Session
 from holdfast.rules.lease import PATIENCE
@@ -32,6 +33,7 @@ async def go_round(session: Session, patience: Patience) -> float | None:
             continue  # with a chore that cannot wait
         if book.chores or not book.closing:
             return until
+    drop_duties(session)
     return None
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from math import inf
 
 from holdfast.values import Tenure
@@ -10,15 +9,12 @@ from holdfast.values import Tenure
 LONG_WAIT = 10.0
 """After how long a wait is worth a line in the log, and then again."""
 
-Meanwhile = Callable[[tuple[Tenure, ...]], Awaitable[bool]]
-"""Something to do while in line behind these; says whether it is done, or is to be tried again."""
-
 
 class Trip:
     """Who calls, and how long it may take on the caller's clock."""
 
     __slots__ = (
-        "answer_by", "curious", "give_up_at", "handed", "meanwhile", "owner", "rested",
+        "answer_by", "behind", "curious", "give_up_at", "handed", "owner", "rested",
         "say_at", "started_at", "tries", "unsure",
     )  # fmt: skip
 
@@ -38,7 +34,7 @@ class Trip:
         self.answer_by = started_at + call_limit  # until the backend has answered once
         self.unsure = False  # whether an earlier claim may still be granted
         self.handed = False  # whether this claim was in line, or may have been
-        self.meanwhile: Meanwhile | None = None  # to be done in line
+        self.behind: tuple[Tenure, ...] = ()  # who held it when we were last told so in line
         self.rested = False  # whether the last try was in vain, at a backend without a queue
         self.tries = 0  # how many such tries there were
         self.say_at = started_at + LONG_WAIT

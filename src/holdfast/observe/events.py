@@ -100,6 +100,14 @@ class ReleaseFailed(NamedTuple):
     error: str
 
 
+class Unrecorded(NamedTuple):
+    """A leader could not be put down in its journal: observers know of it only if they looked."""
+
+    name: str
+    token: int
+    error: str
+
+
 class Broken(NamedTuple):
     """This client took a grant away from its holder."""
 
@@ -146,6 +154,7 @@ Event: TypeAlias = (
     | Lost
     | Released
     | ReleaseFailed
+    | Unrecorded
     | Broken
     | Skipped
     | Repeated

@@ -14,6 +14,7 @@ from holdfast.observe.events import (
     Lost,
     ReleaseFailed,
     RenewalUnknown,
+    Unrecorded,
     Waited,
 )
 from holdfast.values import Tenure, printable
@@ -46,6 +47,10 @@ def log(event: Event) -> None:
         case ReleaseFailed(token=token, error=error):
             logger.warning(
                 "could not release %s (token %d); it ends by itself: %s", name, token, error
+            )
+        case Unrecorded(token=token, error=error):
+            logger.warning(
+                "the lead of %s (token %d) is not in its journal: %s", name, token, printable(error)
             )
         case Broken(token=token, reason=reason, forced=forced):
             how = "by force" if forced else "at its holder's next word"

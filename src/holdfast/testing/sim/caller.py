@@ -9,7 +9,7 @@ from __future__ import annotations
 from asyncio import CancelledError
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from holdfast.errors import BackendUnavailable, Conflict, LockBusy, LockLost, Misuse
 from holdfast.flows import acquire as acquiring
@@ -19,6 +19,7 @@ from holdfast.flows import release as releasing
 from holdfast.flows import wait_lost as watching
 from holdfast.flows.book import Chore, LeaseState
 from holdfast.flows.order import Order
+from holdfast.flows.session import Session
 from holdfast.rules.messages import Release
 from holdfast.testing.sim.client import Client
 from holdfast.testing.sim.errands.every import run_errand
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
     from holdfast.testing.sim.world import World
 
 STRUCK = (CancelledError, KeyboardInterrupt)
+
+Story: TypeAlias = Callable[[Session, Order, tuple[str, int]], Awaitable[LeaseState]]
+"""How to get in: to hold a name, or to lead by it."""
 
 AGAIN = 0.3
 """How long an insisting caller pauses before it asks again."""
@@ -107,11 +111,11 @@ class Caller:
         finally:
             watch.gathered(task)
 
-    async def acquire(self, order: Order) -> LeaseState:
+    async def acquire(self, order: Order, story: Story = acquiring.acquire) -> LeaseState:
         """Get in, or raise what kept us."""
         with self.asking(order):
             try:
-                return await acquiring.acquire(self.client.session, order, self.place)
+                return await story(self.client.session, order, self.place)
             except BaseException as error:
                 self.world.watch.asked_in_vain(self.client, error)
                 raise

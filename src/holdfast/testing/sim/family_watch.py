@@ -47,7 +47,7 @@ class FamilyWatch:
             case "singleton":
                 self.slots.landed(request)
             case "lead":
-                pass  # what comes of a journal is what observers are told
+                self.leaders.landed(request)
             case _:
                 raise ValueError(request.space)
 

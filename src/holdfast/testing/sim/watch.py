@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.errors import BackendUnavailable
 from holdfast.flows.book import LeaseState
-from holdfast.observe.events import Event, Lost
+from holdfast.observe.events import Event, Lost, Unrecorded
 from holdfast.rules.holding import Record
 from holdfast.rules.many import ClaimAll
 from holdfast.rules.messages import Break, Claim, Ended, Release, Reply, Request, Withdraw
@@ -114,6 +114,7 @@ class Watch:
             if new:
                 for grant in new:
                     self.tokens.granted(after.name, grant)
+                    self.family.leaders.granted(after.name)
                 self.order.granted(before, after, closed)
             self.records.stepped(before, after)
             self.ghosts.look(server, after)
@@ -237,6 +238,8 @@ class Watch:
         """Note what a client's observers were told."""
         if self.world.trace is not None:
             self.world.note(client, "tells", type(event).__name__, event)
+        if type(event) is Unrecorded:
+            self.family.leaders.unrecorded(event)
         if type(event) is Lost:
             self.losses += 1
             self.family.together.lost(client, event)

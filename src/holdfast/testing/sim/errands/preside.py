@@ -30,31 +30,16 @@ async def preside(caller: Caller, wish: Preside) -> None:
 
 
 async def _stand(caller: Caller, wish: Preside) -> LeaseState:
-    client, watch = caller.client, caller.world.watch
     wait = None if caller.world.healed else wish.wait
     order = Order(wish.name, Want("lead", 1, 1, wish.ttl), wait)
-    # Its ids are those of its claims, and of what it writes: there may be several of both. As with
-    # any acquire, an error is about the last claim; those before it were given up before that.
-    with caller.gathering() as ids, caller.asking(order, STANDS):
-        try:
-            state = await standing.stand(client.session, order, caller.place)
-        except BaseException as error:
-            claims = [one for one in ids if one in watch.flying]
-            watch.asked_all_in_vain(client, claims[-1:], error)
-            raise
-        ids.remove(state.claim_id)  # it is minded for as long as its body is inside
-    return state
-
-
-STANDS = 3
-"""How many waits standing may take: what could not be put down is stood for again."""
+    return await caller.acquire(order, standing.stand)
 
 
 async def _lead(caller: Caller, wish: Preside, state: LeaseState) -> None:
     client, leaders = caller.client, caller.world.watch.family.leaders
 
     async def body(stay: Stay) -> None:
-        leaders.began(stay.state)
+        leaders.began(client, stay.state)
         for span in wish.steps:
             await client.runtime.sleep(span)
             if not stay.state.holds(client.now()):

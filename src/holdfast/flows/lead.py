@@ -27,8 +27,8 @@ where there is none it does not see it."""
 JUST_AFTER = 0.01
 """How long after the end of a tenure it is worth looking who came next."""
 
-SOON = 0.05
-"""How long a leader that was just granted the name is given to put itself down."""
+SOON = (0.05, 0.1, 0.2)
+"""How long a leader that was just granted the name is given to put itself down, look by look."""
 
 
 class Change(NamedTuple):
@@ -48,18 +48,22 @@ class Watching:
         self.newest = 0  # the largest token that was seen: nothing up to it is news
         self.look_at = -inf
         self._unwritten = 0  # the token of a leader that was not in the journal
+        self._soon = iter(SOON)  # when to look for it again
         self.closed = False
         self.bell: Bell | None = None  # of the flow that waits for the next change
 
-    def is_about_to_say(self, token: int) -> bool:
-        """Whether a leader that is not in the journal will be in a moment, and say more there.
+    def says_more_in(self, token: int) -> float | None:
+        """Say when a leader that is not in the journal may be in it, and say more there.
 
-        Looked at again it is told as it is: it may never write, or not know how to.
+        Looked for in vain a few times it is told as it is: it may never write, or not know how to.
         """
-        if not self.journal or self.told is None or self._unwritten == token:
-            return False
-        self._unwritten = token
-        return True
+        if not self.journal or self.told is None:
+            return None
+        if self._unwritten != token:
+            # Most of what it could say is whether there was a pause: not needed if that was told.
+            looks = SOON[:1] if self.told.leader is None else SOON
+            self._unwritten, self._soon = token, iter(looks)
+        return next(self._soon, None)
 
     def close(self) -> None:
         """End the watching, also one that is under way in another thread or task."""
@@ -122,8 +126,9 @@ async def _look(session: Session, watching: Watching, *, over: bool) -> None:
         if lines and lines[-1].tenure.token == last:
             lines[-1] = lines[-1]._replace(tenure=found)  # as it stands now
         elif last > watching.newest:
-            if watching.is_about_to_say(last) and not over:
-                watching.look_at = session.runtime.now() + SOON
+            soon = None if over else watching.says_more_in(last)
+            if soon is not None:
+                watching.look_at = session.runtime.now() + soon
                 last -= 1
             else:
                 lines.append(Line(found, vacant=False))

@@ -4,7 +4,7 @@ import pytest
 
 from holdfast.errors import BackendUnavailable, Misuse
 from holdfast.flows.journal import LONGEST, Line, added, written
-from holdfast.flows.lead import LOOK_EVERY, Watching, leader, next_change
+from holdfast.flows.lead import LOOK_EVERY, SOON, Watching, leader, next_change
 from holdfast.flows.release import release
 from holdfast.rules.messages import Claim, Look, Release, Want
 from holdfast.rules.record_messages import Get, Swap
@@ -246,7 +246,8 @@ def test_a_look_that_fails_half_way_misses_nothing() -> None:
     assert follower.tokens() == [0, tokens[1], 0]
 
 
-def test_a_leader_that_has_not_put_itself_down_is_looked_at_once_more() -> None:
+@pytest.mark.parametrize("late", [0.02, 0.3])
+def test_a_leader_that_has_not_put_itself_down_is_looked_at_again(late: float) -> None:
     """Seen between its grant and its word in the journal, it is told with that word."""
     stage = Stage()
     follower = Follower(stage)
@@ -258,10 +259,24 @@ def test_a_leader_that_has_not_put_itself_down_is_looked_at_once_more() -> None:
     bob = Tenure(Holder("bob", "there", 1), token, 1, stage.clock.time, 0.0)
     line = added(None, written(Line(bob, vacant=True)), "here")
     look_at = follower.watching.look_at - START
-    stage.clock.at(look_at + 0.02, lambda: stage.server.answer(Swap("lead", "x", "w", line, 0)))
+    stage.clock.at(look_at + late, lambda: stage.server.answer(Swap("lead", "x", "w", line, 0)))
     assert follower.sees() == "nobody"
     assert follower.sees() == "bob"
-    assert stage.time < look_at + 0.1
+    assert stage.time < look_at + late + max(SOON)
+    assert follower.sees(wait=3) is None
+
+
+def test_a_leader_that_never_puts_itself_down_is_told_all_the_same() -> None:
+    """It may be one that cannot: what the looks see is told, a little later."""
+    stage = Stage()
+    follower = Follower(stage)
+    elect(stage, "ann")
+    assert follower.sees() == "ann"
+    resign(stage, "ann")
+    elect(stage, "bob", ttl=1000)
+    look_at = follower.watching.look_at - START
+    assert follower.sees() == "bob"
+    assert stage.time <= look_at + sum(SOON) + 0.001
     assert follower.sees(wait=3) is None
 
 

@@ -48,9 +48,11 @@ class Line(NamedTuple):
 class Inscription:
     """The duty to put the tenure of one lease down.
 
-    It remembers nothing of what it has tried: each time it looks first, and writes only in the
-    place of what it has seen. So done again, late, or by two at once, it makes one line.
+    It writes only in the place of what it has seen, and is told what is there instead if that has
+    changed. So done again, late, or by two at once, it makes one line.
     """
+
+    _seen: Entry | None = None  # the newest that anybody who does it was told of
 
     def __init__(self, session: Session, state: LeaseState) -> None:
         self.state = state
@@ -64,9 +66,7 @@ class Inscription:
     async def do(self, wire: Wire, by: float) -> None:
         """Write it, if nobody has yet; ``LockLost`` if another has led since."""
         name, session = self.state.name, self._session
-        entry = await wire.ask(Get("lead", name), by)
-        if not isinstance(entry, Entry):
-            raise nonsense(session, entry)
+        entry = self._seen or await self._look(wire, by)
         for _ in range(ROUNDS):
             value = self._added(entry.value)
             if value is None:
@@ -78,7 +78,7 @@ class Inscription:
                 return
             if not isinstance(reply, Moved):
                 raise nonsense(session, reply)
-            entry = reply.entry
+            entry = self._seen = reply.entry
             if reply.why == "fence" and self._added(entry.value) is not None:
                 raise self._overtaken(entry.fence)
         raise BackendUnavailable(
@@ -87,6 +87,13 @@ class Inscription:
             backend=session.backend,
             transient=False,
         )
+
+    async def _look(self, wire: Wire, by: float) -> Entry:
+        reply = await wire.ask(Get("lead", self.state.name), by)
+        if not isinstance(reply, Entry):
+            raise nonsense(self._session, reply)
+        self._seen = reply
+        return reply
 
     def _added(self, value: bytes | None) -> bytes | None:
         """Write what is missing into the journal; ``None`` if we are in it."""

@@ -210,7 +210,9 @@ def test_a_duty_that_nothing_depends_on_any_more_is_given_up() -> None:
     assert len(stage.keeper_wire.asked) == asked
 
 
-def test_a_chore_that_comes_in_the_middle_of_a_turn_waits_for_its_duty() -> None:
+def test_a_chore_that_comes_in_the_middle_of_a_turn_waits_for_its_duty(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """What another thread leaves to the keeper after it saw to the duties has the next turn."""
     stage = Stage()
     state = leading(stage)
@@ -221,7 +223,7 @@ def test_a_chore_that_comes_in_the_middle_of_a_turn_waits_for_its_duty() -> None
         return 0.5
 
     # The dice are thrown between the two, for the pause after a duty that could not be done.
-    stage.runtime.dice = given_back
+    monkeypatch.setattr(stage.runtime, "dice", given_back)
     stage.keeper_wire.plan.append(stage.keeper_wire.refused)
     stage.clock.move(stage.clock.time + 1)
     assert [type(one.request) for one in stage.keeper_wire.asked] == [Get, Get, Swap, Release]

@@ -58,6 +58,7 @@ async def acquire(session: Session, order: Order, place: tuple[str, int]) -> Lea
     trip = Trip(started_at, order.wait, session.call_limit, owner, curious=curious)
     state = await _attempt(session, order, trip, place, started_at)
     while state is None:
+        session.refuse_if_closed()  # perhaps that is why the claim ended
         now = runtime.now()
         if trip.rested:
             trip.rested = False  # it came in vain, to a backend without a queue, and comes again

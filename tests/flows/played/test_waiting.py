@@ -7,7 +7,7 @@ from holdfast.flows.trip import LONG_WAIT
 from holdfast.observe import events
 from holdfast.rules import lease as rule
 from holdfast.rules.desk import FIRST_LIFE
-from holdfast.rules.messages import Claim, Notice, Release, Renew, Withdraw
+from holdfast.rules.messages import Claim, Ended, Notice, Release, Renew, Reply, Request, Withdraw
 from tests.flows.played.stage import START, Stage, acquired, order
 
 
@@ -283,6 +283,24 @@ def test_a_closed_client_ends_the_wait() -> None:
     stage.clock.at(0.5, lambda: setattr(stage.book, "closing", True))
     with pytest.raises(Misuse, match="closed"):
         acquired(stage, order(wait=10))
+
+
+def test_a_claim_that_was_ended_by_closing_is_not_made_again() -> None:
+    """The keeper may have withdrawn it before the caller even hears that it waits."""
+    stage = Stage()
+    stage.rival_takes()
+
+    def closed_meanwhile(request: Request, _deadline: float) -> Reply:
+        reply = stage.server.answer(request)
+        stage.book.closing = True
+        (ticket,) = stage.book.tickets.values()
+        ticket.settle(Ended(ticket.claim_id, "withdrawn"))
+        return reply
+
+    stage.wire.plan.append(closed_meanwhile)
+    with pytest.raises(Misuse, match="closed"):
+        acquired(stage, order())
+    assert len(stage.wire.requests(Claim)) == 1
 
 
 def test_the_same_owner_is_told_where_it_holds() -> None:

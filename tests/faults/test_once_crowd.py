@@ -26,7 +26,7 @@ class Crowd:
         self.runs_file = folder / "runs"
         plan = {"url": url, "key": self.key, "runs": str(self.runs_file), "takes": 0.3}
         self.members = [
-            stack.enter_context(Program("once_crowd", callers=CALLERS, ttl=1.0, **plan))
+            stack.enter_context(Program("once_crowd", callers=CALLERS, ttl=4.0, **plan))
             for _ in range(PROCESSES)
         ]
 

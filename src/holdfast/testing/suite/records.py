@@ -122,11 +122,11 @@ class TestRecords:
     async def test_a_value_ends_by_itself(self, world: World) -> None:
         """It counts down, is gone at its end, and its version is never seen again."""
         asker = world.asker("records")
-        version = await _put(asker, b"a", keep=300_000)
+        version = await _put(asker, b"a", keep=1_500_000)
         seen = await _get(asker)
         assert seen.value == b"a"
         assert seen.left is not None
-        assert 0 < seen.left <= 300_000
+        assert 0 < seen.left <= 1_500_000
 
         async def gone() -> bool:
             return (await _get(asker)).value is None

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from holdfast.errors import BackendUnavailable, Conflict, LockBusy, LockLost, Misuse
 from holdfast.flows import once
 from holdfast.flows.book import LeaseState
-from holdfast.flows.footing import Footing
 from holdfast.flows.order import Order
 from holdfast.rules.messages import Want
+from holdfast.testing.sim.errands.footing import Footing
 from holdfast.testing.sim.errands.wishes import DoOnce
 from holdfast.testing.sim.stay import Stay
 from holdfast.values import apart

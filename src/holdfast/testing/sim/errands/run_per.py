@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from holdfast.errors import BackendUnavailable, LockBusy, LockLost, Misuse
 from holdfast.flows import singleton
-from holdfast.flows.footing import Footing
 from holdfast.flows.order import Order
 from holdfast.rules.messages import Want
 from holdfast.rules.record_messages import Entry
+from holdfast.testing.sim.errands.footing import Footing
 from holdfast.testing.sim.errands.wishes import RunPer
 from holdfast.testing.sim.stay import Stay
 from holdfast.values import apart

@@ -1,4 +1,4 @@
-"""What a write under a lease stands on, for flows that have the lease itself and not its face."""
+"""What a write under a lease stands on, for errands that have the lease itself and not its face."""
 
 from __future__ import annotations
 

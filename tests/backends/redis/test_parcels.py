@@ -1,7 +1,8 @@
-"""A claim or a release is written from known parts, as the long way would write it, byte by byte."""
+"""Claims and releases are written from known parts, byte for byte as the long way would do."""
 
 import pytest
 
+from holdfast.backends.redis.calls import Parcel
 from holdfast.backends.redis.keys import packed
 from holdfast.backends.redis.requests import Post
 from holdfast.rules.messages import Claim, Release, Want
@@ -9,6 +10,12 @@ from holdfast.values import Holder
 
 HOLDER = Holder("0123456789abcdef", "host", 1)
 WANT = Want("lock", 1, 1, 10.0)
+
+
+def _parcel(post: Post, request: Claim | Release) -> Parcel:
+    parcel = post.parcel(request)
+    assert parcel is not None
+    return parcel
 
 
 @pytest.mark.parametrize(
@@ -22,8 +29,8 @@ def test_words_have_the_length_they_say(claim_id: str, seen: int) -> None:
     post = Post("holdfast", 10.0, clustered=False)
     own = packed(claim_id.encode())
     claim = Claim("x", claim_id, WANT, HOLDER, "inbox", 3.0, seen)
-    assert post.parcel(claim)[2] == own + packed(b"%d" % seen)
-    assert post.parcel(Release("x", claim_id))[2] == own
+    assert _parcel(post, claim)[2] == own + packed(b"%d" % seen)
+    assert _parcel(post, Release("x", claim_id))[2] == own
 
 
 def test_claims_that_want_something_else_do_not_share_a_call() -> None:
@@ -37,11 +44,11 @@ def test_claims_that_want_something_else_do_not_share_a_call() -> None:
         first._replace(inbox="another"),
         first._replace(patience=0.0),
     ]
-    call = post.parcel(first)[0]
+    call = _parcel(post, first)[0]
     for other in others:
-        theirs = post.parcel(other)[0]
+        theirs = _parcel(post, other)[0]
         assert theirs is not call
-        assert post.parcel(first._replace(want=Want("lock", 1, 1, 10.0)))[0] is call
-        assert post.parcel(other)[0] is theirs
-        assert post.parcel(first)[0] is call
+        assert _parcel(post, first._replace(want=Want("lock", 1, 1, 10.0)))[0] is call
+        assert _parcel(post, other)[0] is theirs
+        assert _parcel(post, first)[0] is call
     assert len({post.letter(one).data for one in (first, *others)}) == len(others) + 1

@@ -65,7 +65,7 @@ def _mark_all() -> None:
     """Wrap the stations of this process."""
     _marked(Link, "ask", ASKS, REPLY)
     _marked(Link, "read_pushes", WAKES)
-    _marked(Line, "ask_along", ASKS)
+    _marked(Line, "send_along", ASKS)
     _marked(Line, "buffer_updated", WAKES)
     _marked(Book, "deliver", READ, SETTLED)
 

@@ -46,7 +46,7 @@ class AsyncLock(AsyncNameDoor):
 
     async def acquire(self, wait: Given | None = UNSET) -> AsyncLease:
         """Hold the name, or raise ``LockBusy`` when ``wait`` is over."""
-        return await self._taken(self._ordered(wait))
+        return self._given(await self._asked(self._ordered(wait)))
 
     async def try_acquire(self) -> AsyncLease | None:
         """Hold the name if nobody else does; ``None`` if somebody does."""

@@ -101,7 +101,7 @@ class AsyncLockAll(LockAllFace, AsyncDoor[AsyncLeaseSet]):
 
     async def acquire(self, wait: Given | None = UNSET) -> AsyncLeaseSet:
         """Hold all names, or raise ``LockBusy`` when ``wait`` is over and hold none."""
-        return await self._taken(self._ordered(wait))
+        return self._given(await self._asked(self._ordered(wait)))
 
     async def try_acquire(self) -> AsyncLeaseSet | None:
         """Hold all names if nobody else holds any of them; otherwise ``None``."""
@@ -110,8 +110,10 @@ class AsyncLockAll(LockAllFace, AsyncDoor[AsyncLeaseSet]):
         except LockBusy:
             return None
 
-    async def _taken(self, order: Order) -> AsyncLeaseSet:
-        company = await self._acquire_all(order)
+    def _asked(self, order: Order) -> Coroutine[Any, Any, Company]:
+        return self._acquire_all(order)
+
+    def _given(self, acquired: Company) -> AsyncLeaseSet:
         return AsyncLeaseSet(
-            self._client, self._engine, company, self._on_loss, names=self._names, lease=AsyncLease
+            self._client, self._engine, acquired, self._on_loss, names=self._names, lease=AsyncLease
         )

@@ -80,8 +80,11 @@ class AsyncNameDoor(NameFace, AsyncDoor[AsyncLease]):
         """Show who holds the name and who waits for it."""
         return await show(self._engine.session, self.name)
 
-    async def _taken(self, order: Order) -> AsyncLease:
-        state = await self._story(self._engine.session, order, caller())
+    def _asked(self, order: Order) -> Coroutine[Any, Any, LeaseState]:
+        return self._story(self._engine.session, order, caller())
+
+    def _given(self, acquired: LeaseState) -> AsyncLease:
+        state = acquired
         if state.count > 1 and isinstance(face := state.face and state.face(), AsyncLease):
             return face
         return AsyncLease(self._client, self._engine, state, self._on_loss)

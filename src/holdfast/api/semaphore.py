@@ -56,7 +56,7 @@ class AsyncSemaphore(SemaphoreFace, AsyncNameDoor):
 
     async def acquire(self, weight: int = 1, wait: Given | None = UNSET) -> AsyncLease:
         """Hold ``weight`` permits, or raise ``LockBusy`` when ``wait`` is over."""
-        return await self._taken(self._weighed(weight, wait))
+        return self._given(await self._asked(self._weighed(weight, wait)))
 
     async def try_acquire(self, weight: int = 1) -> AsyncLease | None:
         """Hold ``weight`` permits if they are free and nobody is in line; otherwise ``None``."""

@@ -12,7 +12,7 @@ from math import inf
 
 from holdfast.errors import BackendUnavailable, LockBusy, Misuse
 from holdfast.flows import explain
-from holdfast.flows.begin import begin, leave_withdrawal, never_began, take
+from holdfast.flows.begin import begin, leave_withdrawal, take, take_back
 from holdfast.flows.book import Confirmed, LeaseState, Outcome, Ticket
 from holdfast.flows.order import Order
 from holdfast.flows.release import unclaim, withdraw
@@ -31,7 +31,7 @@ from holdfast.rules.messages import (
     Reply,
     Waiting,
 )
-from holdfast.values import Tenure
+from holdfast.values import Tenure, made
 
 LOOK_UP = 2.0
 """How often a waiting caller looks whether its keeper is still there."""
@@ -42,11 +42,48 @@ CROWD = 20
 
 async def acquire(session: Session, order: Order, place: tuple[str, int]) -> LeaseState:
     """Hold ``order.name``, or raise ``LockBusy`` or ``BackendUnavailable``."""
+    trip = _set_out(session, order)
+    if isinstance(trip, LeaseState):
+        return trip
+    runtime, book, asked_at = session.runtime, session.book, trip.started_at
+    while True:
+        claim_id = session.new_id()
+        ticket = Ticket(order.name, claim_id, order.want.ttl)
+        book.tickets[claim_id] = ticket  # before asking: the notice may be first
+        try:
+            claim = _claim(session, order, claim_id)
+            try:
+                reply = await session.wire.ask(claim, trip.ask_by(asked_at + session.call_limit))
+            except BackendUnavailable as error:
+                reply, asked_at = await ask_again(session, claim, trip.answer_by, error, ticket)
+                trip.handed = ticket.doubtful  # for all we know: it may have been in line meanwhile
+            trip.answer_by = trip.give_up_at  # the backend has answered: now only ``wait`` counts
+            if type(reply) is Granted:
+                deadline = rule.deadline(asked_at, reply.remaining)
+                now = runtime.now()
+                if now < deadline and not ticket.broken:  # most calls end here
+                    state = begin(session, order, reply, deadline, place, trip, now)
+                    if ticket.good():
+                        return state
+                    take_back(session, state)
+            taken = await _see_through(session, order, ticket, trip, reply, asked_at, place)
+            if taken is not None:
+                return taken
+        except BaseException as error:
+            await _leave_nothing(session, order, ticket, error)
+            raise
+        finally:
+            book.tickets.pop(claim_id, None)
+        asked_at = _come_again(session, order, trip)
+
+
+def _set_out(session: Session, order: Order) -> Trip | LeaseState:
+    """Begin a call, unless it is let in by the lease that its thread or task has already."""
     if session.book.closing:
         session.refuse_if_closed()
-    runtime = session.runtime
-    started_at = runtime.now()
-    owner = runtime.owner()
+    # A moment before the claim is sent: the nearer, the longer its lease is believed in.
+    started_at = session.runtime.now()
+    owner = session.runtime.owner()
     mine = session.book.owned.get((order.name, owner))
     if mine is not None and mine.holds(started_at):
         again = _again(session, order, mine)
@@ -55,21 +92,54 @@ async def acquire(session: Session, order: Order, place: tuple[str, int]) -> Lea
     curious = session.hub.curious
     if curious:
         session.hub.tell(events.Claimed(order.name, order.wait))
-    trip = Trip(started_at, order.wait, session.call_limit, owner, curious=curious)
-    state = await _attempt(session, order, trip, place, started_at)
-    while state is None:
-        session.refuse_if_closed()  # perhaps that is why the claim ended
-        now = runtime.now()
-        if trip.rested:
-            trip.rested = False  # it came in vain, to a backend without a queue, and comes again
-        else:
-            # The claim ended before its body could start: in line again, behind who came since.
-            _displaced(session, order, trip, "the claim ended before its body could start")
-            if now >= trip.give_up_at:
-                raise explain.too_late(session, order, unsure=trip.unsure)
-        trip.handed = False
-        state = await _attempt(session, order, trip, place, now)
-    return state
+    return Trip(started_at, order.wait, session.call_limit, owner, curious)
+
+
+def _claim(session: Session, order: Order, claim_id: str) -> Claim:
+    name, want, wait, _, _, _ = order
+    patience = 0.0 if wait == 0 else rule.PATIENCE
+    seen = session.book.seen_token(name)
+    inbox = session.keeper.inbox()
+    return made(Claim, (name, claim_id, want, session.holder, inbox, patience, seen))
+
+
+async def _see_through(
+    session: Session,
+    order: Order,
+    ticket: Ticket,
+    trip: Trip,
+    reply: Reply,
+    asked_at: float,
+    place: tuple[str, int],
+) -> LeaseState | None:
+    """Go on from the reply to a claim; ``None`` if it ended before its body could start."""
+    if type(reply) is Later:
+        await rest(session, order, ticket, trip, reply)
+        return None
+    outcome = _heard(session, order, ticket, trip, reply, asked_at)
+    if outcome is None:
+        outcome = await _wait_in_line(session, ticket, trip)
+        if ticket.deaf:
+            _displaced(session, order, trip, "the inbox was deaf for a while")
+    if outcome is None:
+        raise await _gave_up(session, order, ticket, trip)
+    trip.behind = ticket.holders
+    return await take(session, order, ticket, outcome, trip, place)
+
+
+def _come_again(session: Session, order: Order, trip: Trip) -> float:
+    """Prepare for another claim, unless it is too late; give the moment before it is sent."""
+    session.refuse_if_closed()  # perhaps that is why the claim ended
+    now = session.runtime.now()
+    if trip.rested:
+        trip.rested = False  # it came in vain, to a backend without a queue, and comes again
+    else:
+        # The claim ended before its body could start: in line again, behind who came since.
+        _displaced(session, order, trip, "the claim ended before its body could start")
+        if now >= trip.give_up_at:
+            raise explain.too_late(session, order, unsure=trip.unsure)
+    trip.handed = False
+    return now
 
 
 def _again(session: Session, order: Order, mine: LeaseState) -> LeaseState | None:
@@ -95,57 +165,6 @@ def _tenure(session: Session, mine: LeaseState) -> Tenure:
     return Tenure(
         session.holder, mine.token, want.weight, mine.granted_at, max(0.0, left), want.metadata
     )
-
-
-async def _attempt(
-    session: Session, order: Order, trip: Trip, place: tuple[str, int], asked_at: float
-) -> LeaseState | None:
-    """Make one claim and see it through; ``None`` if it ended before its body could start.
-
-    ``asked_at`` is a moment before it is sent: the nearer, the longer the lease is believed in.
-    """
-    runtime, book = session.runtime, session.book
-    name, want = order.name, order.want
-    claim_id = session.new_id()
-    ticket = Ticket(name, claim_id, want.ttl)
-    book.tickets[claim_id] = ticket  # before asking: the notice may be first
-    try:
-        patience = 0.0 if order.wait == 0 else rule.PATIENCE
-        seen = book.seen_token(name)
-        inbox = session.keeper.inbox()
-        claim = Claim(name, claim_id, want, session.holder, inbox, patience, seen)
-        by = asked_at + session.call_limit
-        if not trip.tries:  # who comes again may be answered after ``wait``: it was begun before
-            by = min(trip.answer_by, by)
-        try:
-            reply = await session.wire.ask(claim, by)
-        except BackendUnavailable as error:
-            reply, asked_at = await ask_again(session, claim, trip.answer_by, error, ticket)
-            trip.handed = ticket.doubtful  # for all we know: it may have been in line meanwhile
-        trip.answer_by = trip.give_up_at  # the backend has answered once: now only ``wait`` counts
-        if type(reply) is Granted:
-            deadline = rule.deadline(asked_at, reply.remaining)
-            now = runtime.now()
-            if now < deadline and not ticket.broken:  # most calls end here
-                state = begin(session, order, reply, deadline, place, trip, now)
-                return state if ticket.good() else never_began(session, order, trip, state)
-        if type(reply) is Later:
-            await rest(session, order, ticket, trip, reply)
-            return None
-        outcome = _heard(session, order, ticket, trip, reply, asked_at)
-        if outcome is None:
-            outcome = await _wait_in_line(session, ticket, trip)
-            if ticket.deaf:
-                _displaced(session, order, trip, "the inbox was deaf for a while")
-        if outcome is None:
-            raise await _gave_up(session, order, ticket, trip)
-        trip.behind = ticket.holders
-        return await take(session, order, ticket, outcome, trip, place)
-    except BaseException as error:
-        await _leave_nothing(session, order, ticket, error)
-        raise
-    finally:
-        book.tickets.pop(claim_id, None)
 
 
 async def _leave_nothing(

@@ -88,12 +88,17 @@ async def _confirm(
 
 
 def never_began(session: Session, order: Order, trip: Trip, state: LeaseState) -> LeaseState | None:
-    """Take back a lease that another thread heard to be broken while it was being entered."""
-    if session.book.leases.pop(state.claim_id, None) is not None:
-        disown(session, state)
+    """Take back a lease that was heard to be broken, and give word that passes it on."""
+    take_back(session, state)
     leave_withdrawal(session, order, state.claim_id)
     trip.unsure = True
     return None
+
+
+def take_back(session: Session, state: LeaseState) -> None:
+    """Forget a lease that another thread heard to be broken while it was being entered."""
+    if session.book.leases.pop(state.claim_id, None) is not None:
+        disown(session, state)
 
 
 def leave_withdrawal(session: Session, order: Order, claim_id: str) -> None:
@@ -113,34 +118,34 @@ def begin(
     confirm_at: float | None = None,
 ) -> LeaseState:
     """Enter the lease in the book; ``confirm_at`` says when one that is unconfirmed is renewed."""
-    book, want = session.book, order.want
-    stop_at = now + order.max_hold
-    renews = order.renew and want.ttl < order.max_hold
-    renew_at = rule.next_renewal(now, want.ttl) if renews else inf
+    book, owner = session.book, trip.owner
+    name, want, _, renew, max_hold, _ = order
+    claim_id, token, _, _, _ = granted
+    ttl = want.ttl
+    stop_at = now + max_hold
+    if deadline > stop_at:  # noqa: PLR1730 - here and below: min() takes as long as ten of these
+        deadline = stop_at
+    due_at = confirm_at
+    if due_at is None:
+        due_at = rule.next_renewal(now, ttl) if renew and ttl < max_hold else inf
+    push = session.runtime.push()
     state = LeaseState(
-        order.name,
-        granted,
-        want,
-        min(deadline, stop_at),
-        renew_at if confirm_at is None else confirm_at,
-        order.renew,
-        now,
-        stop_at,
-        session.runtime.push(),
-        trip.owner,
-        place,
+        name, granted, want, deadline, due_at, renew, now, stop_at, push, owner, place
     )
     if trip.handed:
         state.handed, state.behind = True, trip.behind
-    book.see_token(order.name, granted.token)
+    book.see_token(name, token)
     if not want.detached:
-        book.leases[state.claim_id] = state
+        book.leases[claim_id] = state
         if want.kind != "semaphore":
             # A permit has no owner: it is often taken here and given back by another thread.
-            book.owned[order.name, state.owner] = state
-        due_at = min(state.renew_at, state.deadline)
-        book.pace = min(book.pace, due_at - now)
-        session.due(due_at)
+            book.owned[name, owner] = state
+        if due_at > deadline:  # noqa: PLR1730
+            due_at = deadline
+        if due_at - now < book.pace:  # noqa: PLR1730
+            book.pace = due_at - now
+        if due_at < book.asleep_until:
+            session.due(due_at)
     if trip.curious:
-        session.hub.tell(events.Granted(order.name, state.token, now - trip.started_at))
+        session.hub.tell(events.Granted(name, token, now - trip.started_at))
     return state

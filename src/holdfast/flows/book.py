@@ -78,18 +78,15 @@ class LeaseState:
         place: tuple[str, int],
     ) -> None:
         self.name = name
-        self.claim_id = granted.claim_id
-        self.token = granted.token
-        self.granted_at = granted.granted_at
-        self.slots = granted.slots
+        self.claim_id, self.token, _, self.granted_at, self.slots = granted
         self.want = want
-        self.ttl = want.ttl
+        self.ttl = ttl = want.ttl
         self.deadline = deadline  # moved only by a confirmed reply
         self.renew_at = renew_at
         self.wants_renewal = wants_renewal
         self.started_at = started_at
         self.stop_at = stop_at  # max_hold: not renewed beyond it
-        self.at_limit = want.ttl >= stop_at - started_at  # it lives until then, and no longer
+        self.at_limit = ttl >= stop_at - started_at  # it lives until then, and no longer
         self.push = push
         self.owner = owner
         self.place = place

@@ -35,7 +35,7 @@ async def acquire_all(
     runtime = session.runtime
     orders = sorted(orders, key=lambda order: order.name.encode())
     wait, owner = orders[0].wait, runtime.owner()
-    trip = Trip(runtime.now(), wait, session.call_limit, owner, curious=session.hub.curious)
+    trip = Trip(runtime.now(), wait, session.call_limit, owner, session.hub.curious)
     for order in orders:
         mine = session.book.owned.get((order.name, owner))
         if wait != 0 and mine is not None and mine.holds(trip.started_at):

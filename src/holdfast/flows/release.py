@@ -18,6 +18,7 @@ from holdfast.flows.session import Session, ask_again, ask_until
 from holdfast.observe import events
 from holdfast.rules.lease import PATIENCE
 from holdfast.rules.messages import Ended, Release, Reply, Withdraw
+from holdfast.values import made
 
 PROMPTLY = 1.0
 """How long the clean-up holds up a caller that is being cancelled; then the keeper does it."""
@@ -37,7 +38,7 @@ async def release(session: Session, state: LeaseState, by: float = inf) -> None:
     if not state.holds(now):
         _give_up(session, state, now)
         return
-    request = Release(state.name, state.claim_id)
+    request = made(Release, (state.name, state.claim_id))
     try:
         state.released = True  # first, so that nobody believes while the release is under way
         if session.book.leases.pop(state.claim_id, None) is None:

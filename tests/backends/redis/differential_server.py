@@ -99,7 +99,8 @@ class ServerSide(Scoped):
             alike = tuple(group)
             for request in alike:
                 if (parcel := self.post.parcel(request)) is not None:
-                    bundle.add(*parcel[1:])
+                    bundle.keys.append(parcel[1])
+                    bundle.words.append(parcel[2])
             letters.append(Letter(bundle.written(), call.script, alike))
         return letters
 

@@ -138,7 +138,8 @@ class FamilyStage(Scoped):
         bundle = Bundle(parcels[0][0])
         for call, key, words in parcels:
             assert call is bundle.call
-            bundle.add(key, words)
+            bundle.keys.append(key)
+            bundle.words.append(words)
         keys = {
             take.name: self.post.keys.of_family("bucket", take.space, take.name) for take in takes
         }

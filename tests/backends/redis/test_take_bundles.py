@@ -88,7 +88,7 @@ async def test_a_full_command_leaves_at_once() -> None:
             line.ask(b"between", inf)
         parcel = post.parcel(take)
         assert parcel is not None
-        line.ask_along(parcel, inf)
+        line.send_along(parcel, line.loop.create_future(), inf)
     early = len(transport.written)
     await asyncio.sleep(0)
     first, *full, rest = (re.findall(rb"take\d{4}|between", one) for one in transport.written)

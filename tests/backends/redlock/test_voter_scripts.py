@@ -112,7 +112,8 @@ class Server:
         bundle = Bundle(parcels[0][0])
         for call, keys, words in parcels:
             assert call is bundle.call, "they can travel together"
-            bundle.add(keys, words)
+            bundle.keys.append(keys)
+            bundle.words.append(words)
         answers = self._raw(bundle.written())
         return [
             read(request, raw, "the server") for request, raw in zip(requests, answers, strict=True)

@@ -41,7 +41,9 @@ class AioWire:
             return await self._list(request, deadline)
         if self._fixed and (parcel := self._parcel(request)) is not None:
             line = self.lines.ready() or await self.lines.line(office.target.seeds[0], deadline)
-            raw = await line.ask_along(parcel, deadline)
+            future = line.loop.create_future()
+            line.send_along(parcel, future, deadline)
+            raw = await future
             reply = read_quick(request, raw, office.mark)
             return await self._heard(request, raw, line, deadline) if reply is None else reply
         if isinstance(request, ClaimAll) and self._office.is_apart(request):

@@ -29,7 +29,8 @@ class Call:
     """
 
     __slots__ = (
-        "_common", "_each", "_heads", "_keys_each", "_one", "_shared", "most", "prompt", "script",
+        "_common", "_each", "_heads", "_keys_each", "_one", "_shared", "kind", "most", "prompt",
+        "script",
     )  # fmt: skip
 
     def __init__(
@@ -44,6 +45,7 @@ class Call:
         prompt: bool = False,
     ) -> None:
         self.script = script
+        self.kind = script.name
         self.most = most
         self.prompt = prompt
         self._keys_each = keys_each
@@ -76,21 +78,15 @@ Parcel: TypeAlias = tuple[Call, bytes, bytes]
 
 
 class Bundle:
-    """Parcels with the same call, which travel as one command."""
+    """Parcels with the same call, at most so many as it takes, which travel as one command."""
 
-    __slots__ = ("_keys", "_words", "call")
+    __slots__ = ("call", "keys", "words")
 
     def __init__(self, call: Call) -> None:
         self.call = call
-        self._keys: list[bytes] = []
-        self._words: list[bytes] = []
-
-    def add(self, keys: bytes, words: bytes) -> bool:
-        """Put one more in; say whether there is room for another."""
-        self._keys.append(keys)
-        self._words.append(words)
-        return len(self._keys) < self.call.most
+        self.keys: list[bytes] = []
+        self.words: list[bytes] = []
 
     def written(self) -> bytes:
         """Write the command for all of them."""
-        return self.call.many(self._keys, self._words)
+        return self.call.many(self.keys, self.words)

@@ -47,6 +47,10 @@ Waiting: TypeAlias = tuple[Waiter, float]
 """Who waits for a reply, and until when."""
 
 
+Opened: TypeAlias = tuple[Call, list[bytes], list[bytes], list[Waiting]]
+"""A bundle that is not full: its call, what it has of keys and of words, and who waits for it."""
+
+
 class Line(asyncio.BufferedProtocol):
     """A connection of one event loop."""
 
@@ -71,7 +75,7 @@ class Line(asyncio.BufferedProtocol):
         self._reader = Reader(notEnoughData=NOTHING_YET)
         self._waiting: deque[list[Waiting]] = deque()  # who shares each reply that is owed
         self._outgoing: list[bytes | Bundle] = []
-        self._open: dict[str, tuple[Bundle, list[Waiting]]] = {}  # not full yet, by script
+        self._open: dict[str, Opened] = {}  # not full yet, by script
         self._look_at = inf
         self._timer: asyncio.TimerHandle | None = None
         self._told: dict[bytes, float] = {}
@@ -82,12 +86,6 @@ class Line(asyncio.BufferedProtocol):
         """Send one command, together with what others send in this turn; await its reply."""
         future = self.loop.create_future()
         self.send(data, future, deadline)
-        return future
-
-    def ask_along(self, parcel: Parcel, deadline: float) -> asyncio.Future[Any]:
-        """Like ``ask``, in one command with what others ask of the same kind in this turn."""
-        future = self.loop.create_future()
-        self.send_along(parcel, future, deadline)
         return future
 
     def send(self, data: bytes, waiter: Waiter, deadline: float) -> None:
@@ -118,24 +116,27 @@ class Line(asyncio.BufferedProtocol):
         if self.broken or not self._waiting:
             self.send(call.one(keys, words), waiter, deadline)
             return
-        bundle, waiters = self._open.get(call.script.name) or self._opened(call)
-        if bundle.call is not call:
-            bundle, waiters = self._opened(call)
+        common, all_keys, all_words, waiters = self._open.get(call.kind) or self._opened(call)
+        if common is not call:
+            _, all_keys, all_words, waiters = self._opened(call)
+        all_keys.append(keys)
+        all_words.append(words)
         waiters.append((waiter, deadline))
         if deadline < self._look_at:
             self._watch(deadline)
-        if not bundle.add(keys, words):
-            del self._open[call.script.name]  # full
+        if len(waiters) == call.most:
+            del self._open[call.kind]
             if call.prompt:
                 self._flush()  # with all that stands before it, so the order stays
 
-    def _opened(self, call: Call) -> tuple[Bundle, list[Waiting]]:
+    def _opened(self, call: Call) -> Opened:
         """Begin a bundle; claims with another call come after it, so they stay in their order."""
         if not self._outgoing:
             self.loop.call_soon(self._flush)
-        opened = self._open[call.script.name] = Bundle(call), []
-        self._outgoing.append(opened[0])
-        self._waiting.append(opened[1])
+        bundle = Bundle(call)
+        opened = self._open[call.kind] = call, bundle.keys, bundle.words, []
+        self._outgoing.append(bundle)
+        self._waiting.append(opened[3])
         return opened
 
     def was_told(self, command: bytes) -> bool:

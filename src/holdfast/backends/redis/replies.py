@@ -29,7 +29,7 @@ from holdfast.rules.messages import (
     Seen,
     Waiting,
 )
-from holdfast.values import KINDS, LockInfo, Place, Tenure
+from holdfast.values import KINDS, LockInfo, Place, Tenure, made
 
 _ENDINGS: dict[bytes, Ending] = {
     b"r": "released",
@@ -46,6 +46,7 @@ _IN_LINE = (b"waiting", b"ended", b"busy")
 # The replies that most calls get are bytes; all others are lists that begin with the mark.
 GRANTED, ENDED = 1, 2
 _GRANTED = struct.Struct("<Bdddd").unpack_from
+_ENDED = struct.Struct("<Bdc").unpack_from
 _MARKED = struct.Struct("<Bd").unpack_from
 
 
@@ -69,8 +70,9 @@ def read_quick(request: Asked, raw: Any, mark: int) -> Reply | None:
         if marked != mark:
             return None
         slots = _slots(raw[33:]) if len(raw) > 33 else ()  # noqa: PLR2004 - they come last
-        return Granted(claim_id, int(token), left / 1e6, since / 1e6, slots)
-    return Ended(claim_id, _ENDINGS[raw[9:]]) if _MARKED(raw)[1] == mark else None
+        return made(Granted, (claim_id, int(token), left / 1e6, since / 1e6, slots))
+    _, marked, how = _ENDED(raw)
+    return made(Ended, (claim_id, _ENDINGS[how], "", _NOBODY)) if marked == mark else None
 
 
 @cache

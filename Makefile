@@ -9,7 +9,7 @@ CODE := $(wildcard src tests benchmarks examples conftest.py)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-debian test-debian-postgres check format-check lint types contracts bench bench-redis bench-limits bench-postgres bench-redlock bench-checker sim faults mutants soak format clean
+.PHONY: help demo test test-stalled test-debian test-debian-postgres check format-check lint types contracts bench bench-redis bench-limits bench-postgres bench-redlock bench-checker sim faults mutants soak format clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -27,6 +27,9 @@ demo: $(INSTALLED) ## see holdfast at work
 test: $(INSTALLED) ## run the tests, README and docs samples included
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m 'not serial and not soak'
 	$(BIN)/python -m pytest -m 'serial and not soak'
+
+test-stalled: $(INSTALLED) ## run the tests while everything stands still now and then
+	$(BIN)/python -m tests.stalls -- $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m 'not serial and not soak'
 
 # Debian's Redis is older than those of the wheels. Its program is part of `redis-tools` (as redis-check-rdb: the
 # name it is called by decides what it does), which brings neither a service nor a user.

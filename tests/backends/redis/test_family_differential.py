@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.backends.redis.takes import TOGETHER
+from holdfast.backends.redis.calls import TOGETHER
 from holdfast.rules.bucket_messages import BucketRequest, Take
 from tests.backends.redis.family_stage import FamilyStage
 from tests.rules import bucket_histories, record_histories

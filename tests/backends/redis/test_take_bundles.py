@@ -9,9 +9,9 @@ from math import inf
 import pytest
 
 from holdfast import AsyncClient, BackendUnavailable, Misuse
+from holdfast.backends.redis.calls import TOGETHER
 from holdfast.backends.redis.line import Line
 from holdfast.backends.redis.requests import Post
-from holdfast.backends.redis.takes import TOGETHER
 from holdfast.flows.limit import Permit
 from holdfast.rules.bucket_messages import Take, Terms
 from tests.backends.redis.stage import proxied
@@ -68,7 +68,10 @@ async def test_one_bucket_gives_each_its_own_in_the_order_of_asking() -> None:
 
 
 async def test_a_full_command_leaves_at_once() -> None:
-    """The server need not wait for the end of the turn; what else was asked goes along."""
+    """The server need not wait for the end of the turn, unless it has enough to do already.
+
+    What else was asked goes along, and the order stays.
+    """
 
     class Transport(asyncio.Transport):
         def __init__(self) -> None:
@@ -79,7 +82,7 @@ async def test_a_full_command_leaves_at_once() -> None:
             self.written.append(bytes(data))
 
     post = Post("p", 0.0, clustered=False)
-    takes = [Take("limiter", "x", f"take{number:04}", 1, Terms(1, 1, 9)) for number in range(50)]
+    takes = [Take("limiter", "x", f"take{number:04}", 1, Terms(1, 1, 9)) for number in range(99)]
     post.letter(takes[0])  # from now on they are parcels
     line, transport = Line(asyncio.get_running_loop(), ("", 0), "", _nobody, _nobody), Transport()
     line.connection_made(transport)

@@ -2,9 +2,8 @@
 
 import pytest
 
-from holdfast.backends.redis.calls import Parcel
+from holdfast.backends.redis.calls import TOGETHER, Parcel
 from holdfast.backends.redis.requests import Post
-from holdfast.backends.redis.takes import TOGETHER
 from holdfast.rules.bucket import TAKES_LONGEST
 from holdfast.rules.bucket_messages import GiveBack, Take, Terms
 from holdfast.rules.record_messages import Get

@@ -15,23 +15,19 @@ from holdfast.backends.redis.scripts import Script
 
 KEYS_EACH = 5
 
-TOGETHER = 32
-"""So many requests are one command at most: the server does nothing else meanwhile."""
+TOGETHER = 24
+"""So many requests are one command at most: the server does nothing else meanwhile. And a bucket
+remembers more takes than that, so that none is charged twice when all of them are asked again."""
 
 
 class Call:
     """A script that is called for requests of one kind.
 
     ``birth`` is the key of the birth mark, if letters name one; ``common`` are the words that all
-    share; ``each`` is the number of words that a request adds to them, ``keys_each`` of keys;
-    ``most`` requests are one command, and if it is ``prompt`` a full one leaves at once: the server
-    then works while the loop still writes the next.
+    share; ``each`` is the number of words that a request adds to them, ``keys_each`` of keys.
     """
 
-    __slots__ = (
-        "_common", "_each", "_heads", "_keys_each", "_one", "_shared", "kind", "most", "prompt",
-        "script",
-    )  # fmt: skip
+    __slots__ = ("_common", "_each", "_heads", "_keys_each", "_one", "_shared", "kind", "script")
 
     def __init__(
         self,
@@ -40,14 +36,9 @@ class Call:
         common: tuple[bytes, ...],
         each: int,
         keys_each: int = KEYS_EACH,
-        most: int = TOGETHER,
-        *,
-        prompt: bool = False,
     ) -> None:
         self.script = script
         self.kind = script.name
-        self.most = most
-        self.prompt = prompt
         self._keys_each = keys_each
         self._common = b"".join(map(packed, (*birth, *common)))
         self._shared = (len(birth), len(common))

@@ -17,7 +17,7 @@ from hiredis import HiredisError, PushNotification, Reader
 
 from holdfast import clock
 from holdfast.backends.redis import faults
-from holdfast.backends.redis.calls import Bundle, Call, Parcel
+from holdfast.backends.redis.calls import TOGETHER, Bundle, Call, Parcel
 from holdfast.backends.redis.link import LOADING, NOTHING_YET
 from holdfast.backends.redis.target import Where
 
@@ -25,6 +25,10 @@ BUFFER = 65_536
 RECENTLY = 1.0
 SILENCE = 1.0
 """A server that owes a reply and has said nothing for so long is given up."""
+
+BUSY = 4
+"""A server that owes so many replies has enough to do until the loop's turn is over. With less, a
+full command leaves at once: else the two would take turns, and never work at the same time."""
 
 ALONE = object()
 """The reply to each of several that the server refused together: ask for yourself."""
@@ -124,9 +128,9 @@ class Line(asyncio.BufferedProtocol):
         waiters.append((waiter, deadline))
         if deadline < self._look_at:
             self._watch(deadline)
-        if len(waiters) == call.most:
+        if len(waiters) == TOGETHER:
             del self._open[call.kind]
-            if call.prompt:
+            if len(self._waiting) - len(self._outgoing) < BUSY:
                 self._flush()  # with all that stands before it, so the order stays
 
     def _opened(self, call: Call) -> Opened:

@@ -15,10 +15,6 @@ from holdfast.backends.redis.scripts import script
 from holdfast.rules.bucket_messages import Short, Take, Terms, Took
 from holdfast.rules.messages import Request
 
-TOGETHER = 24
-"""So many takes are one command at most: a bucket remembers more, so that none is charged twice
-when all of them are asked again."""
-
 TOOK = 3
 _ANSWER = struct.Struct("<Bdqq").unpack
 
@@ -28,8 +24,7 @@ class Takes:
 
     def __init__(self, keys: KeyRing, birth: tuple[bytes, ...], quarantine: bytes) -> None:
         self._keys = keys
-        called = script("bucket_take")
-        self._call = Call(called, birth, (quarantine,), 2, 1, TOGETHER, prompt=True)
+        self._call = Call(script("bucket_take"), birth, (quarantine,), 2, 1)
         self._places: dict[tuple[str, str], bytes] = {}
         self._wants: dict[tuple[int, Terms, int, bool], bytes] = {}
 

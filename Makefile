@@ -1,6 +1,6 @@
 PYTHON ?= python3
-# Three for each core: tests spend most of their time waiting for a lease to end or a server to start.
-WORKERS ?= $(shell expr 3 '*' $$(getconf _NPROCESSORS_ONLN))
+# Four for each core: tests spend most of their time waiting for a lease to end or a server to start.
+WORKERS ?= $(shell expr 4 '*' $$(getconf _NPROCESSORS_ONLN))
 
 VENV := .venv
 BIN := $(VENV)/bin

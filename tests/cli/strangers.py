@@ -28,7 +28,7 @@ def settle(url: str) -> None:
                 pass
             with client.semaphore("semaphore:s", permits=3):
                 pass
-            client.cell("cell-0").update(lambda _: 1)
+            client.cell("cell-0", expire="1h").update(lambda _: 1)  # no litter on a shared server
             client.once("key-1").run(lambda: 1)
             client.singleton("job", per="1d")(lambda: 1)()
             client.limiter("quota", "1/h", burst=5).try_acquire()

@@ -33,8 +33,8 @@ class Clerk:
             lambda: self.told.append("young"),
             lambda: self.told.append("forgotten"),
         )
-        for slot in slots:
-            self.map.moved(slot, HERE)
+        had = frozenset(slots)
+        self.map._slots = [HERE if slot in had else None for slot in range(SLOTS)] if had else []
 
     def hears(self, *answers: Any) -> tuple[list[bytes], float]:
         """Answer one question after the other; give the questions and the time left."""

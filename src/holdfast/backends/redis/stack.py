@@ -47,7 +47,7 @@ class Stack:
             topology.find(deadline)
             where = topology.known(slot)
         if where is None:
-            raise faults.refused(self._office.shown, f"CLUSTERDOWN slot {slot} has no master")
+            raise self._office.unserved(slot)
         return where
 
     def borrow(self, where: Where, now: float, deadline: float) -> Link:

@@ -83,7 +83,7 @@ class Switchboard:
             await asyncio.to_thread(topology.find, deadline)
             where = topology.known(slot)
         if where is None:
-            raise faults.refused(self._office.shown, f"CLUSTERDOWN slot {slot} has no master")
+            raise self._office.unserved(slot)
         return where
 
     # Lines

@@ -143,6 +143,7 @@ class ClusterMap:
         self._target = target
         self._slots: list[Where | None] = []
         self._seeds = target.seeds
+        self._told_by: Where | None = None
         self._lock = threading.Lock()
 
     def known(self, slot: int) -> Where | None:
@@ -158,15 +159,16 @@ class ClusterMap:
         return frozenset(slot for slot, master in enumerate(self._slots) if master == where)
 
     def suspect(self) -> None:
-        """Forget who has what, but not whom to ask."""
-        self._seeds = tuple(dict.fromkeys((*self.masters(), *self._target.seeds)))
+        """Forget who has what, but not whom to ask; whoever told it is asked last."""
+        known = dict.fromkeys((*self.masters(), *self._target.seeds))
+        self._seeds = tuple(sorted(known, key=lambda where: where == self._told_by))
         self._slots = []
 
     def moved(self, slot: int, where: Where) -> None:
-        """Take a redirection's word for one slot, and look at the whole soon."""
-        slots = self._slots or [None] * SLOTS
-        slots[slot] = where
-        self._slots = slots
+        """Take a redirection's word for one slot of a map; one slot alone does not make a map."""
+        slots = self._slots
+        if slots:
+            slots[slot] = where
 
     def find(self, deadline: float) -> None:
         """Ask one node after the other."""
@@ -176,7 +178,7 @@ class ClusterMap:
                 if self._slots or clock.now() >= deadline:
                     break
                 try:
-                    self._slots = self._ask(seed, deadline)
+                    self._slots, self._told_by = self._ask(seed, deadline), seed
                 except BackendUnavailable as error:
                     reason = error.message
             if not self._slots:

@@ -1,0 +1,70 @@
+"""Who has which slot: a map with a hole in it, or from a node that knows nothing, does not last."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from holdfast import BackendUnavailable
+from holdfast.backends.redis.keys import KeyRing
+from holdfast.backends.redis.topology import ClusterMap
+from holdfast.testing.suite.backend import MODES, Mode
+from holdfast.testing.suite.party import Party
+from holdfast.testing.watching import eventually
+from tests.backends.redis.stage import world_at
+from tests.servers.cluster import RedisCluster
+from tests.servers.redis import RedisServer
+from tests.servers.topology import owner_port
+
+pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("mode", MODES)]
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[RedisCluster]:
+    """Three masters that serve what they have, also while a slot has none."""
+    with RedisCluster(cluster_require_full_coverage="no") as running:
+        yield running
+
+
+def _map_of(party: Party) -> ClusterMap:
+    backend: Any = party.client._engine.backend
+    topology: ClusterMap = backend._office.topology
+    return topology
+
+
+async def test_a_redirection_while_the_map_is_in_doubt(cluster: RedisCluster, mode: Mode) -> None:
+    """One caller lost its server, another is sent on: the other slots are found all the same."""
+    async with world_at(cluster.url(quarantine=0), mode) as world:
+        alice = world.party()
+        await alice.release(await alice.acquire("x"))
+        slots = _map_of(alice)
+        owner = slots.known(KeyRing(world.prefix).of("x").slot)
+        assert owner is not None
+        slots.suspect()
+        slots.moved(KeyRing(world.prefix).of("x").slot, owner)
+        await alice.release(await alice.acquire("y", wait=10))
+        assert len(slots.masters()) == 3
+
+
+async def test_a_slot_that_gets_a_master_later(cluster: RedisCluster, mode: Mode) -> None:
+    """While nobody has it, the error says so; once somebody has, it is found."""
+    async with world_at(cluster.url(quarantine=0), mode) as world:
+        slot = KeyRing(world.prefix).of("x").slot
+        owner = cluster.owner(slot)
+        for node in cluster.nodes:
+            node.ask("CLUSTER", "DELSLOTS", slot)
+        alice = world.party(call_limit=1)
+        with pytest.raises(BackendUnavailable, match="has no master"):
+            await alice.acquire("x", wait=0)
+        owner.ask("CLUSTER", "ADDSLOTS", slot)
+        eventually(lambda: all(owner_port(node, slot) == owner.port for node in cluster.nodes))
+        await alice.release(await alice.acquire("x", wait=10))
+
+
+async def test_a_node_that_knows_of_no_slots(cluster: RedisCluster, mode: Mode) -> None:
+    """It was taken out of its cluster and is still named first: the others are asked, too."""
+    with RedisServer(cluster=True) as stranger:
+        named = cluster.url(quarantine=0).replace("://", f"://127.0.0.1:{stranger.port},")
+        async with world_at(named, mode) as world:
+            alice = world.party()
+            await alice.release(await alice.acquire("x", wait=10))

@@ -131,8 +131,21 @@ class RedisSentinels(Scoped):
         return int(sentinel.ask("SENTINEL", "GET-MASTER-ADDR-BY-NAME", MASTER_NAME)[1])
 
     def _in_step(self) -> bool:
-        role = _role(self.replica())
-        return role[:1] == ["slave"] and role[2:4] == [self.master().port, "connected"]
+        """Say whether the replica has what its master was told before.
+
+        After the first copy an older Redis waits for a word of the replica, up to a second, before
+        it passes on anything, although both call themselves connected. So something must be said.
+        """
+        master, role = self.master(), _role(self.replica())
+        if role[:1] != ["slave"] or role[2:4] != [master.port, "connected"]:
+            return False
+        try:
+            said = int(master.info("replication")["master_repl_offset"])
+            heard = int(self.replica().info("replication").get("slave_repl_offset", 0))
+            master.ask("PUBLISH", "anything", "said")
+        except ConnectionError:  # as in `_role`
+            return False
+        return heard >= said > 0
 
 
 def _role(server: RedisServer) -> list[object]:

@@ -28,8 +28,10 @@ async def world_at(url: str, mode: Mode) -> AsyncIterator[World]:
     )
     with tempfile.TemporaryDirectory() as folder:
         world = World(Combination(backend, mode), Path(folder))
-        yield world
-        await world.close()
+        try:
+            yield world
+        finally:
+            await world.close()
 
 
 def proxied(url: str, port: int) -> str:

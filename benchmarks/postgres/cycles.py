@@ -40,7 +40,7 @@ def measure_sync(scale: Scale) -> list[Figure]:
 
 
 def measure_async(scale: Scale) -> list[Figure]:
-    """Measure tasks: holdfast on two connections against one statement per lock on four."""
+    """Measure tasks: holdfast on two connections, against four with one statement per lock."""
     found: list[Figure] = []
     with PostgresServer() as server, asyncio.Runner() as loop:
         server.ask(bare.SET_UP)
@@ -49,8 +49,12 @@ def measure_async(scale: Scale) -> list[Figure]:
         for tasks in scale.tasks:
             rivals = _tasks(loop, works, tasks, scale.turn_for)
             rates = interleaved(rivals, scale.rounds)
-            aim = None if tasks == 1 else 3.0
-            found.append(figure(f"cycle, {tasks} tasks", rates, BARE, aim))
+            aims = {} if tasks == 1 else {BARE: 3.0, peers.DLOCK: 8.0}
+            found += [
+                figure(f"cycle, {tasks} tasks", rates, one, aims.get(one))
+                for one in rates
+                if one != OURS
+            ]
         loop.run(stack.aclose())
     return found
 
@@ -80,10 +84,14 @@ def rate(label: str, work: Work, seconds: float) -> Callable[[], float]:
 
 async def _works(server: PostgresServer, stack: AsyncExitStack) -> dict[str, AsyncWork]:
     working = ours.working_async(server.url(quarantine=0))
-    return {
+    works = {
         OURS: (await stack.enter_async_context(working))[REUSED],
         BARE: await stack.enter_async_context(bare.working_async(server)),
     }
+    if peers.DLOCK in peers.installed():
+        peer = peers.dlock_working_async(server.url())
+        works[peers.DLOCK] = await stack.enter_async_context(peer)
+    return works
 
 
 def _tasks(

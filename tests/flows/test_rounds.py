@@ -44,11 +44,19 @@ def test_a_round_says_until_when_to_listen() -> None:
     assert go_round(world) == pytest.approx(START + TTL / 3)
 
 
+def look_around(world: World) -> None:
+    """Go rounds, one look at a time, until the next look is the last."""
+    for _ in range(rounds.LOOKS - 1):
+        look_at = go_round(world)
+        assert look_at is not None
+        world.time = look_at
+
+
 def test_a_lease_on_its_way_is_left_alone() -> None:
-    """Within a second its owner may still get it: it is kept, and looked at again then."""
+    """Within a second its owner may still get it: it is kept, and looked at again soon."""
     world = holding(has_face=False)
-    world.time = START + 0.5
-    assert go_round(world) == pytest.approx(START + 1)
+    look_around(world)
+    assert world.time == pytest.approx(START + rounds.ON_ITS_WAY)
     assert [*world.book.leases] == ["c1"]
     assert world.sent == []
 
@@ -56,20 +64,38 @@ def test_a_lease_on_its_way_is_left_alone() -> None:
 def test_a_lease_that_nobody_has_is_given_back() -> None:
     """After a second it is not renewed but released."""
     world = holding(has_face=False)
-    world.time = START + 1
+    look_around(world)
     world.rewrite(Ended("c1", "released"))
     go_round(world)
     assert world.requests == [Release("n", "c1")]
     assert (world.book.leases, world.book.owned, world.chores) == ({}, {}, [])
 
 
-def test_giving_back_goes_on_past_the_deadline_that_we_know_of() -> None:
-    """A renewal that was not heard of may have prolonged the grant by a ttl."""
-    world = holding(has_face=False, ttl=2.0)
-    world.time = START + 1.5
-    world.rewrite(Lost(0.0))
+def test_a_standstill_is_no_sign_that_nobody_has_it() -> None:
+    """The owner stood still as long as the keeper did: it may be about to get its lease."""
+    world = holding(has_face=False)
     go_round(world)
     world.time = START + 3
+    assert go_round(world) == pytest.approx(START + 3 + rounds.BETWEEN_LOOKS)
+    assert [*world.book.leases] == ["c1"]
+    assert world.sent == []
+
+
+def test_a_keeper_that_is_woken_often_does_not_look_more_often() -> None:
+    """Looks that follow each other at once are one look."""
+    world = holding(has_face=False)
+    for _ in range(2 * rounds.LOOKS):
+        assert go_round(world) == pytest.approx(START + rounds.BETWEEN_LOOKS)
+    assert [*world.book.leases] == ["c1"]
+
+
+def test_giving_back_goes_on_past_the_deadline_that_we_know_of() -> None:
+    """A renewal that was not heard of may have prolonged the grant by a ttl."""
+    world = holding(has_face=False, ttl=4.0)
+    look_around(world)
+    world.rewrite(Lost(0.0))
+    go_round(world)
+    world.time = START + 4.5
     world.rewrite(Ended("c1", "released"))
     go_round(world)
     assert world.requests[-1] == Release("n", "c1")

@@ -271,6 +271,14 @@ MUTANTS = (
         SIMULATOR,
     ),
     Mutant(
+        "standstill_counts_as_time",
+        "a lease is taken from its owner because both stood still",
+        "flows/rounds.py",
+        "if state.looks < LOOKS:",
+        "if now < state.started_at + ON_ITS_WAY:",
+        FLOWS,
+    ),
+    Mutant(
         "orphans_are_kept",
         "a lease that nobody ever had is renewed for ever",
         "flows/rounds.py",

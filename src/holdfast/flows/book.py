@@ -55,6 +55,8 @@ class LeaseState:
     # What is the same for every lease at its beginning is set only when it changes.
     count = 1
     face: Callable[[], object] | None = None  # a weak reference to the public lease
+    looks = 0  # how often the keeper has looked for its face, and when it looks again
+    look_at = -inf
     loss = ""
     complained = False  # whether a caller was told of the loss by an error
     released = False

@@ -18,8 +18,15 @@ from holdfast.flows.session import Session
 from holdfast.rules.lease import PATIENCE
 from holdfast.rules.messages import Notice, Release, Withdraw
 
-ON_ITS_WAY = 1.0
-"""How long a lease may be without its public face: it takes microseconds, unless we are paused."""
+LOOKS = 5
+"""How often the keeper looks for a lease's public face before it takes the lease for nobody's."""
+
+BETWEEN_LOOKS = 0.25
+"""Seconds. Making a face takes microseconds, unless the process stands still: a full collection of
+a large heap, a stopped container. Then both threads do, and that counts for one look, not more."""
+
+ON_ITS_WAY = (LOOKS - 1) * BETWEEN_LOOKS
+"""How long a lease may be without its public face while the keeper is awake."""
 
 
 async def go_round(session: Session, patience: Patience) -> float | None:
@@ -70,8 +77,11 @@ def _drop_orphans(session: Session) -> float:
     for state in tuple(book.leases.values()):
         if not state.released and (state.face is not None or _is_awaited(state)):
             continue
-        if now < state.started_at + ON_ITS_WAY:
-            look_at = min(look_at, state.started_at + ON_ITS_WAY)
+        if now >= state.look_at:
+            state.looks += 1
+            state.look_at = now + BETWEEN_LOOKS
+        if state.looks < LOOKS:
+            look_at = min(look_at, state.look_at)
         elif book.leases.pop(state.claim_id, None) is not None:
             state.loss = "it was never taken: the call that asked for it was interrupted"
             book.owned.pop((state.name, state.owner), None)

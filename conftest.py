@@ -6,6 +6,7 @@ pages about Redis and PostgreSQL find a real server in ``$REDIS_URL`` or ``$POST
 that needs another one says `<!-- skip: next -->` above itself.
 """
 
+import gc
 import os
 import tempfile
 from pathlib import Path
@@ -113,6 +114,15 @@ def pytest_unconfigure() -> None:
     from tests.servers.processes import close_all
 
     close_all()
+
+
+def pytest_collection_finish() -> None:
+    """Keep Python's collector from going through thousands of collected tests again and again.
+
+    On a busy machine that stopped a worker for most of a second, right in the middle of a test.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(tryfirst=True)  # pytest's own `-m` looks at the marks in this same hook

@@ -14,12 +14,30 @@ T = TypeVar("T")
 
 LOOK_EVERY = 0.005
 
+AWAKE = 0.5
+"""What lies between two looks counts for at most so many seconds. When a busy machine stands still
+for longer, what is waited for stood still as well, and gets the time that it was to have."""
+
+
+class _Patience:
+    """Counts the time in which we looked."""
+
+    def __init__(self, within: float) -> None:
+        self._left = within
+        self._looked_at = time.monotonic()
+
+    def is_over(self) -> bool:
+        """Count the time since the last look."""
+        before, self._looked_at = self._looked_at, time.monotonic()
+        self._left -= min(self._looked_at - before, AWAKE)
+        return self._left < 0
+
 
 def eventually(probe: Callable[[], T], within: float = 10.0, what: str = "") -> T:
     """Give the first true answer of ``probe``; fail with its last one after ``within`` seconds."""
-    give_up_at = time.monotonic() + within
+    patience = _Patience(within)
     while not (answer := probe()):
-        if time.monotonic() > give_up_at:
+        if patience.is_over():
             raise AssertionError(_unseen(within, what, answer))
         time.sleep(LOOK_EVERY)
     return answer
@@ -29,13 +47,13 @@ async def eventually_async(
     probe: Callable[[], object], within: float = 10.0, what: str = ""
 ) -> object:
     """Do what ``eventually`` does without blocking the loop; the probe may be a coroutine."""
-    give_up_at = time.monotonic() + within
+    patience = _Patience(within)
     while True:
         found = probe()
         answer = await found if isinstance(found, Awaitable) else found
         if answer:
             return answer
-        if time.monotonic() > give_up_at:
+        if patience.is_over():
             raise AssertionError(_unseen(within, what, answer))
         await asyncio.sleep(LOOK_EVERY)
 

@@ -27,7 +27,7 @@ from holdfast.testing.suite.party import AnyClient, AnyLease, AnyLock, Party
 from holdfast.testing.suite.wires import Asker
 from holdfast.testing.watching import eventually_async
 
-LONG = 10.0
+LONG = 30.0
 """A wait that is never meant to end: a test that gets so far fails with the library's own words."""
 
 
@@ -42,6 +42,7 @@ class World:
         self._clients: list[AnyClient] = []
         self._parties: list[Party] = []
         self._askers: list[Asker] = []
+        self._waits: dict[tuple[Party, str], list[Pending[AnyLease]]] = {}
         self._onlooker: Party | None = None
         self._threads_before = _our_threads()
 
@@ -127,22 +128,26 @@ class World:
         It waits for the lock on ``name``, or with ``at`` for whatever that describes.
         """
         name = name if at is None else at.name
+        waits = self._waits.setdefault((party, name), [])
+        before = sum(not wait.done() for wait in waits)
 
         async def places() -> int:
             seen = await self.look(name)
-            if not self.capabilities.queue:
-                return seen.waiters  # nobody can tell whose
             return sum(place.holder == party.client.holder for place in seen.queue)
 
-        before = await places()
+        async def as_before() -> bool:
+            return await places() <= before
 
         async def longer() -> bool:
             return await places() > before
 
+        # One of several servers may not have heard yet that an earlier wait is over.
+        await eventually_async(as_before, 10.0, f"{party.name} out of the queue of {name}")
         pending = (
             party.begin_acquire(name, **terms) if at is None else party.begin_take(at, **terms)
         )
-        await eventually_async(longer, 5.0, f"{party.name} in the queue of {name}")
+        waits.append(pending)
+        await eventually_async(longer, 10.0, f"{party.name} in the queue of {name}")
         return pending
 
     async def pass_time(self, seconds: float) -> None:
@@ -205,6 +210,10 @@ class World:
         for party in self._parties:
             await party.crank.stop()
         await self._nothing_is_left()
+        # Whoever runs us may keep this world, and with it all that was ever made in it.
+        for made in (self._clients, self._parties, self._askers, self._waits):
+            made.clear()
+        self._onlooker = None
 
     async def _nothing_is_left(self) -> None:
         with Client(self.url, prefix=self.prefix) as inspector:

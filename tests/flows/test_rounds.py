@@ -89,6 +89,17 @@ def test_a_keeper_that_is_woken_often_does_not_look_more_often() -> None:
     assert [*world.book.leases] == ["c1"]
 
 
+def test_a_release_that_has_just_begun_is_left_to_its_thread() -> None:
+    """Held up between two of its steps, it finds the lease as it left it: nothing was lost."""
+    world = holding()
+    state = world.book.leases["c1"]
+    world.time = START + 2
+    state.released = True
+    go_round(world)
+    assert [*world.book.leases] == ["c1"]
+    assert (state.loss, world.sent) == ("", [])
+
+
 def test_giving_back_goes_on_past_the_deadline_that_we_know_of() -> None:
     """A renewal that was not heard of may have prolonged the grant by a ttl."""
     world = holding(has_face=False, ttl=4.0)

@@ -69,3 +69,38 @@ async def test_a_node_that_knows_of_no_slots(cluster: RedisCluster, mode: Mode) 
         async with world_at(named, mode) as world:
             alice = world.party()
             await alice.release(await alice.acquire("x", wait=10))
+
+
+async def test_names_are_listed_while_the_first_slot_has_no_master(
+    cluster: RedisCluster, mode: Mode
+) -> None:
+    """No name in use is in it: the others are listed, and a waiter hears of its grant."""
+    async with world_at(cluster.url(quarantine=0), mode) as world:
+        owner = cluster.owner(0)
+        for node in cluster.nodes:
+            node.ask("CLUSTER", "DELSLOTS", 0)
+        try:
+            alice, bob = world.party(), world.party()
+            assert KeyRing(world.prefix).of("x").slot != 0
+            held = await alice.acquire("x")
+            assert [seen.name for seen in await bob.locks()] == ["x"]
+            pending = await world.in_line(bob)
+            await alice.release(held)
+            await bob.release(await pending)
+        finally:
+            owner.ask("CLUSTER", "ADDSLOTS", 0)
+            eventually(lambda: all(owner_port(node, 0) == owner.port for node in cluster.nodes))
+
+
+async def test_a_listing_never_takes_a_doubted_map_for_an_empty_one(
+    cluster: RedisCluster, mode: Mode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another caller has just begun to doubt: that is told, not that nothing is held."""
+    async with world_at(cluster.url(quarantine=0), mode) as world:
+        alice = world.party(call_limit=1)
+        await alice.acquire("x")
+        with monkeypatch.context() as doubt:
+            doubt.setattr(_map_of(alice), "masters", tuple)
+            with pytest.raises(BackendUnavailable, match="no slot has a master"):
+                await alice.locks()
+        assert [seen.name for seen in await alice.locks()] == ["x"]

@@ -4,7 +4,7 @@ import socket
 
 import pytest
 
-from holdfast import clock
+from holdfast import BackendUnavailable, clock
 from holdfast.backends.redis.inboxes import Inboxes
 from holdfast.backends.redis.link import Link
 from holdfast.backends.redis.office import Office
@@ -33,7 +33,8 @@ def test_who_found_no_server_does_not_listen(monkeypatch: pytest.MonkeyPatch) ->
         inboxes.channel = "c"
         with monkeypatch.context() as doubt:
             doubt.setattr(inboxes._office.topology, "masters", tuple)
-            inboxes.connect_inboxes(clock.now() + 5)
+            with pytest.raises(BackendUnavailable, match="no slot has a master"):
+                inboxes.connect_inboxes(clock.now() + 5)
             assert not inboxes.is_listening()
         inboxes.connect_inboxes(clock.now() + 5)
         assert inboxes.is_listening()

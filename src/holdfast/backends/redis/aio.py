@@ -154,8 +154,7 @@ class AioWire:
 
     async def _step(self, step: listing.Step, deadline: float) -> list[Any]:
         if isinstance(step, listing.Find):
-            await self.lines.where(0, deadline)
-            return [None]
+            return [*await self.lines.everywhere(deadline)]
         if isinstance(step, listing.Looks):
             return [_or_raise(one) for one in await self._carry_out(step.requests, deadline)]
         line = await self.lines.line(step.where, deadline)

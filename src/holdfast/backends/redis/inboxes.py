@@ -160,9 +160,7 @@ class Inboxes(Stack):
 
     def connect_inboxes(self, deadline: float) -> None:
         """Listen on every server there is."""
-        self.where(0, deadline)
-        servers = self._office.topology.masters()
-        for where in servers:
+        for where in self.everywhere(deadline):
             listening = self.listening.get(where)
             if listening is not None and listening.fileno() >= 0:
                 continue
@@ -173,7 +171,7 @@ class Inboxes(Stack):
             if link.protocol == 2:  # noqa: PLR2004 - RESP2 hears on a connection of its own
                 link = open_link(self._office.target, where, deadline)
             self.subscribe(link, deadline)
-        self.hears_all = bool(servers)  # none if another caller has just begun to doubt
+        self.hears_all = True
 
     def _is_good(self, link: Link) -> bool:
         if self.listening.get(link.where) is not link or link.protocol == 2:  # noqa: PLR2004

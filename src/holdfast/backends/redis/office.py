@@ -132,10 +132,11 @@ class Office:
             self.generation += 1
         return [faults.refused(self.shown, text)] * len(letter.requests)
 
-    def unserved(self, slot: int) -> BackendUnavailable:
-        """Say that nobody has a slot, as the map has it; whoever asks next draws it anew."""
+    def unserved(self, slot: int | None = None) -> BackendUnavailable:
+        """Say that nobody has a slot, or any, as the map has it; the next to ask draws it anew."""
         self.topology.suspect()
-        return faults.refused(self.shown, f"CLUSTERDOWN slot {slot} has no master")
+        which = "no slot has a master" if slot is None else f"slot {slot} has no master"
+        return faults.refused(self.shown, f"CLUSTERDOWN {which}")
 
     def insist_on_master(self, role: Any) -> None:
         """Refuse a server that the sentinels called a master and that is none (any more)."""

@@ -50,6 +50,17 @@ class Stack:
             raise self._office.unserved(slot)
         return where
 
+    def everywhere(self, deadline: float) -> tuple[Where, ...]:
+        """Give all servers; who does not know them finds out."""
+        topology = self._office.topology
+        servers = topology.masters()
+        if not servers:
+            topology.find(deadline)
+            servers = topology.masters()
+        if not servers:
+            raise self._office.unserved()
+        return servers
+
     def borrow(self, where: Where, now: float, deadline: float) -> Link:
         """Lend a connection to a server, making it first if need be."""
         links = self._idle.get(where)

@@ -86,6 +86,17 @@ class Switchboard:
             raise self._office.unserved(slot)
         return where
 
+    async def everywhere(self, deadline: float) -> tuple[Where, ...]:
+        """Give all servers; who does not know them finds out, in a thread."""
+        topology = self._office.topology
+        servers = topology.masters()
+        if not servers:
+            await asyncio.to_thread(topology.find, deadline)
+            servers = topology.masters()
+        if not servers:
+            raise self._office.unserved()
+        return servers
+
     # Lines
 
     async def line(self, where: Where, deadline: float) -> Line:
@@ -254,8 +265,7 @@ class Switchboard:
             if self._closed:
                 return
             try:
-                await self.where(0, clock.now() + CONNECT_LIMIT)
-                for where in self._office.topology.masters():
+                for where in await self.everywhere(clock.now() + CONNECT_LIMIT):
                     await self.line(where, clock.now() + CONNECT_LIMIT)
             except BackendUnavailable:
                 continue

@@ -195,8 +195,7 @@ class SyncWire:
 
     def _step(self, step: listing.Step, deadline: float) -> list[Any]:
         if isinstance(step, listing.Find):
-            self.stack.where(0, deadline)
-            return [None]
+            return [*self.stack.everywhere(deadline)]
         if isinstance(step, listing.Looks):
             return [_or_raise(one) for one in self._carry_out(step.requests, deadline)]
         link = self.stack.borrow(step.where, clock.now(), deadline)

@@ -53,7 +53,7 @@ def test_broken_by_force(shell: Shell) -> None:
 def test_renewals_fail(shell: Shell, script: str) -> None:
     """When the backend does not let us renew, everything is gone while the lease still lives."""
     client = shell.client()
-    wrapper = shell.start("run", "job", "--ttl", "3s", "--", "sh", "-c", script)
+    wrapper = shell.start("run", "job", "--ttl", "5s", "--", "sh", "-c", script)
     output = lines(wrapper)
     command = int(next(output))
     with closing(sqlite3.connect(shell.folder / "locks.db", isolation_level=None)) as blocker:

@@ -1,6 +1,7 @@
 """Who has which slot: a map with a hole in it, or from a node that knows nothing, does not last."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -32,6 +33,19 @@ def _map_of(party: Party) -> ClusterMap:
     return topology
 
 
+@contextmanager
+def _unserved(cluster: RedisCluster, slot: int) -> Iterator[None]:
+    """Let nobody have a slot for a while."""
+    owner = cluster.owner(slot)
+    for node in cluster.nodes:
+        node.ask("CLUSTER", "DELSLOTS", slot)
+    try:
+        yield
+    finally:
+        owner.ask("CLUSTER", "ADDSLOTS", slot)
+        eventually(lambda: all(owner_port(node, slot) == owner.port for node in cluster.nodes))
+
+
 async def test_a_redirection_while_the_map_is_in_doubt(cluster: RedisCluster, mode: Mode) -> None:
     """One caller lost its server, another is sent on: one slot is not taken for the whole map."""
     async with world_at(cluster.url(quarantine=0), mode) as world:
@@ -51,14 +65,9 @@ async def test_a_slot_that_gets_a_master_later(cluster: RedisCluster, mode: Mode
     """While nobody has it, the error says so; once somebody has, it is found."""
     async with world_at(cluster.url(quarantine=0), mode) as world:
         slot = KeyRing(world.prefix).of("x").slot
-        owner = cluster.owner(slot)
-        for node in cluster.nodes:
-            node.ask("CLUSTER", "DELSLOTS", slot)
-        alice = world.party(call_limit=1)
-        with pytest.raises(BackendUnavailable, match="has no master"):
+        alice = world.party(call_limit=3)
+        with _unserved(cluster, slot), pytest.raises(BackendUnavailable, match="has no master"):
             await alice.acquire("x", wait=0)
-        owner.ask("CLUSTER", "ADDSLOTS", slot)
-        eventually(lambda: all(owner_port(node, slot) == owner.port for node in cluster.nodes))
         await alice.release(await alice.acquire("x", wait=10))
 
 
@@ -76,20 +85,14 @@ async def test_names_are_listed_while_the_first_slot_has_no_master(
 ) -> None:
     """No name in use is in it: the others are listed, and a waiter hears of its grant."""
     async with world_at(cluster.url(quarantine=0), mode) as world:
-        owner = cluster.owner(0)
-        for node in cluster.nodes:
-            node.ask("CLUSTER", "DELSLOTS", 0)
-        try:
-            alice, bob = world.party(), world.party()
-            assert KeyRing(world.prefix).of("x").slot != 0
+        alice, bob = world.party(), world.party()
+        assert KeyRing(world.prefix).of("x").slot != 0
+        with _unserved(cluster, 0):
             held = await alice.acquire("x")
             assert [seen.name for seen in await bob.locks()] == ["x"]
             pending = await world.in_line(bob)
             await alice.release(held)
             await bob.release(await pending)
-        finally:
-            owner.ask("CLUSTER", "ADDSLOTS", 0)
-            eventually(lambda: all(owner_port(node, 0) == owner.port for node in cluster.nodes))
 
 
 async def test_a_listing_never_takes_a_doubted_map_for_an_empty_one(

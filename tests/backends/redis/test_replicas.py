@@ -19,7 +19,7 @@ async def test_too_few_replicas(mode: Mode) -> None:
     """What no replica has confirmed is given back, and the error says why."""
     with RedisServer() as server:
         async with world_at(server.url(quarantine=0, replicas=1), mode) as world:
-            alice = world.party(call_limit=1)
+            alice = world.party(call_limit=3)
             with pytest.raises(BackendUnavailable, match="replicas=1"):
                 await alice.acquire("x", wait=0)
             await world.pass_time(0.5)
@@ -31,7 +31,7 @@ async def test_too_few_replicas_for_several_names(mode: Mode) -> None:
     with RedisServer() as server:
         async with world_at(server.url(quarantine=0), mode) as world:
             make = Client if mode == "sync" else AsyncClient
-            wary = make(server.url(quarantine=0, replicas=1), prefix=world.prefix, call_limit=1)
+            wary = make(server.url(quarantine=0, replicas=1), prefix=world.prefix, call_limit=3)
             world._clients.append(wary)
             alice, careful = world.party(), world.party(client=wary)
             every: Any = careful.client.lock_all(["a", "b"], wait=0)

@@ -173,7 +173,8 @@ async def _leave_nothing(
     """See to it that nothing is left of a claim that failed with ``error``."""
     match error:
         case LockBusy() | Misuse():  # if there was a second copy, that one was answered
-            to_be_withdrawn = ticket.doubtful
+            # A client that is closed while it waits may be handed, meanwhile, what it gives back.
+            to_be_withdrawn = ticket.doubtful or session.book.closing
         case BackendUnavailable():
             to_be_withdrawn = error.outcome == "unknown"
         case _:  # cancelled or interrupted, at whatever point

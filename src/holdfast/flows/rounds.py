@@ -32,7 +32,7 @@ ON_ITS_WAY = (LOOKS - 1) * BETWEEN_LOOKS
 async def go_round(session: Session, patience: Patience) -> float | None:
     """Do what is due and say until when to listen; ``None`` when the client is closed and done."""
     book = session.book
-    while not _wound_up(session):
+    while not _finished(session):
         look_at = _drop_orphans(session)
         on_their_way = [state for state in tuple(book.leases.values()) if state.face is None]
         until = min(look_at, await turn(session, patience))
@@ -42,6 +42,17 @@ async def go_round(session: Session, patience: Patience) -> float | None:
             return until
     drop_duties(session)
     return None
+
+
+def _finished(session: Session) -> bool:
+    """Whether the client is closed and nothing is left to do; then nobody leaves more."""
+    book = session.book
+    if not _wound_up(session):
+        return False
+    book.closed = True
+    if book.chores:  # left at the last moment, by a caller that had seen us at work
+        book.closed = False
+    return book.closed
 
 
 def hear(session: Session, notices: Iterable[Notice]) -> None:

@@ -134,7 +134,6 @@ class Keeper:
                 time.sleep(BREATHER)
         if self._thread is not threading.current_thread():
             return
-        self._book.closed = True
         ear.close()
         self._session.wire.close()
         for goodbye in self._goodbyes:

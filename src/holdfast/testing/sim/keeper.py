@@ -104,7 +104,6 @@ class SimKeeper:
             notices = await self._listen(until)
             rounds.hear(self.session, notices)
             self._client.world.watch.heed.notices(self._client, notices)
-        self._client.book.closed = True
         if self._inbox is not None:
             self._inbox.close()
         if self._goodbye is not None:

@@ -185,6 +185,18 @@ class TestClosing:
         await alice.release(held)
         assert (await alice.acquire("x", wait=5)).held
 
+    async def test_closing_leaves_nothing_to_its_own_waiters(self, world: World) -> None:
+        """What a client gives back while it waits for the same name is free, not handed to it."""
+        alice, bob = world.party(), world.party()
+        twin = world.party(client=alice.client)
+        await alice.acquire("x")
+        pending = await world.in_line(twin)
+        await alice.close()
+        with pytest.raises(Misuse, match="closed"):
+            await pending
+        # On the last server of a quorum a little later; handed to nobody it is held for seconds.
+        assert (await bob.acquire("x", wait=2)).held
+
     async def test_a_cancelled_close_can_be_repeated(self, world: World) -> None:
         """Cancelled in the middle, closing is taken up again by the next call."""
         world.only("async", "a thread that waits for a reply is interrupted after it")

@@ -160,7 +160,7 @@ def test_an_async_def_on_a_sync_lock_is_misuse(client: Client) -> None:
 
     async def work() -> None: ...
 
-    with pytest.raises(Misuse, match=r"work is an async def; use the lock of an AsyncClient"):
+    with pytest.raises(Misuse, match=r"work is an async def; use an AsyncClient"):
         client.lock("n")(work)
 
 
@@ -169,7 +169,7 @@ def test_a_def_on_an_async_lock_is_misuse() -> None:
 
     def work() -> None: ...
 
-    with pytest.raises(Misuse, match="not an async def; use the lock of a sync Client"):
+    with pytest.raises(Misuse, match="not an async def; use a sync Client"):
         AsyncClient("memory://").lock("n")(work)  # type: ignore[arg-type]
 
 

@@ -10,6 +10,7 @@ import inspect
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from holdfast.api.body import refuse_unfit
 from holdfast.api.checks import UNSET, Given, Unset, checked_life, checked_wait
 from holdfast.api.lease import AsyncLease, Lease
 from holdfast.durations import Duration
@@ -85,10 +86,7 @@ class Cell(_CellFace):
         ``fn`` gets ``None`` where there is no value. It is called again whenever somebody else was
         quicker, so it should have no effects of its own; ``Conflict`` when ``wait`` is over.
         """
-        if inspect.iscoroutinefunction(fn):
-            raise Misuse(
-                f"{fn.__qualname__} is an async def; use the cell of an AsyncClient for it"
-            )
+        refuse_unfit(fn, wants_async=False)
 
         async def change(value: Any) -> object:
             return fn(value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeVar
 
+from holdfast.api.body import awaited, called
 from holdfast.api.checks import UNSET, Given
 from holdfast.api.face import ClientFace
 from holdfast.api.lock import AsyncLock, Lock
@@ -65,7 +66,7 @@ class Locking(ClientFace):
             renew=renew,
             metadata=metadata,
         ):
-            return fn()
+            return called(fn)
 
     def try_with_lock(
         self,
@@ -92,7 +93,7 @@ class Locking(ClientFace):
         try:
             with lock:
                 entered = True
-                return Outcome(executed=True, result=fn())
+                return Outcome(executed=True, result=called(fn))
         except LockBusy:
             if entered:  # it is the function's own
                 raise
@@ -149,7 +150,7 @@ class AsyncLocking(ClientFace):
             renew=renew,
             metadata=metadata,
         ):
-            return await fn()
+            return await awaited(fn)
 
     async def try_with_lock(
         self,
@@ -176,7 +177,7 @@ class AsyncLocking(ClientFace):
         try:
             async with lock:
                 entered = True
-                return Outcome(executed=True, result=await fn())
+                return Outcome(executed=True, result=await awaited(fn))
         except LockBusy:
             if entered:  # it is the function's own
                 raise

@@ -11,6 +11,7 @@ from functools import wraps
 from types import TracebackType
 from typing import Any, ParamSpec, TypeVar
 
+from holdfast.api.body import awaited, called
 from holdfast.api.entries import Entries
 from holdfast.api.once_run import AsyncOnceRun, OnceRun, Terms
 from holdfast.flows.content import digest
@@ -168,7 +169,7 @@ class AsyncOnce(_OnceFace):
 def _run(terms: Terms, fn: Callable[[], T]) -> T:
     with OnceRun(terms) as visit:
         if not visit.done:
-            visit.store(fn())  # type: ignore[arg-type]  # what cannot be stored is refused in words
+            visit.store(called(fn))  # type: ignore[arg-type]  # what cannot be stored is refused in words
     result: T = visit.result
     return result
 
@@ -176,6 +177,6 @@ def _run(terms: Terms, fn: Callable[[], T]) -> T:
 async def _run_async(terms: Terms, fn: Callable[[], Awaitable[T]]) -> T:
     async with AsyncOnceRun(terms) as visit:
         if not visit.done:
-            await visit.store(await fn())  # type: ignore[arg-type]
+            await visit.store(await awaited(fn))  # type: ignore[arg-type]
     result: T = visit.result
     return result

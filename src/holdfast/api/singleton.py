@@ -12,6 +12,7 @@ from functools import wraps
 from types import TracebackType
 from typing import Any, Generic, Literal, ParamSpec, Self, TypeAlias, TypeVar
 
+from holdfast.api.body import awaited, called
 from holdfast.api.lease import AsyncLease, Lease
 from holdfast.api.lock import AsyncLock, Lock
 from holdfast.errors import LockBusy
@@ -196,7 +197,7 @@ class Singleton(_SingletonFace):
         if turn is None:
             return Outcome(executed=False)
         with turn:
-            result = fn()
+            result = called(fn)
             turn.complete()
         return Outcome(executed=True, result=result)
 
@@ -254,7 +255,7 @@ class AsyncSingleton(_SingletonFace):
         if turn is None:
             return Outcome(executed=False)
         async with turn:
-            result = await fn()
+            result = await awaited(fn)
             await turn.complete()
         return Outcome(executed=True, result=result)
 

@@ -7,6 +7,7 @@ import string
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from holdfast.api.body import refuse_unfit
 from holdfast.api.checks import checked_name
 from holdfast.errors import Misuse
 
@@ -15,7 +16,7 @@ class Template:
     """A lock's name as the decorator of one function."""
 
     def __init__(self, text: str, function: Callable[..., Any], *, wants_async: bool) -> None:
-        _refuse(function, wants_async=wants_async)
+        refuse_unfit(function, wants_async=wants_async)
         self._text = text
         self._signature = inspect.signature(function)
         try:
@@ -41,16 +42,3 @@ class Template:
         bound = self._signature.bind(*args, **kwargs)
         bound.apply_defaults()
         return checked_name(self._text.format(**bound.arguments))
-
-
-def _refuse(function: Callable[..., Any], *, wants_async: bool) -> None:
-    name = getattr(function, "__qualname__", repr(function))
-    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
-        raise Misuse(
-            f"{name} is a generator: the lock would be gone before its body runs; take the lock"
-            " inside it"
-        )
-    if inspect.iscoroutinefunction(function) != wants_async:
-        if wants_async:
-            raise Misuse(f"{name} is not an async def; use the lock of a sync Client for it")
-        raise Misuse(f"{name} is an async def; use the lock of an AsyncClient for it")

@@ -15,6 +15,12 @@ if TYPE_CHECKING:
 
 URL_VARIABLE = "HOLDFAST_URL"
 
+PREFIX = "holdfast"
+"""Under what names are kept unless a client says otherwise."""
+
+_WHEREABOUTS = ("db", "dbname", "host", "port", "schema", "user")
+"""Options that say where, so that whoever looks must say them too. None of them is a secret."""
+
 
 class Address(NamedTuple):
     """One backend's address. ``url`` may hold a password; ``shown`` never does."""
@@ -27,7 +33,7 @@ class Address(NamedTuple):
     given: bool
     client: object = None  # a client of another library, whose settings are read
 
-    def command(self, claimed: str) -> str:
+    def command(self, claimed: str, prefix: str = PREFIX) -> str:
         """Give the command that shows a name here; in memory only Python can look."""
         space, name = origin(claimed)
         name = printable(name)
@@ -35,10 +41,14 @@ class Address(NamedTuple):
             among = "" if space == "lock" else f", space={space!r}"
             return f"client.show({name!r}{among})"
         import shlex  # only to tell a person
+        from urllib.parse import urlencode
 
         among = "" if space == "lock" else f" --space {space}"
-        where = f" --url {shlex.quote(self.shown)}" if self.given else ""
-        return f"holdfast show {shlex.quote(name)}{among}{where}"
+        told = {name: text for name, text in self.options.items() if name in _WHEREABOUTS}
+        url = f"{self.shown}?{urlencode(told)}" if told else self.shown
+        where = f" --url {shlex.quote(url)}" if self.given else ""
+        under = f" --prefix {shlex.quote(printable(prefix))}" if prefix != PREFIX else ""
+        return f"holdfast show {shlex.quote(name)}{among}{under}{where}"
 
     def __repr__(self) -> str:
         return f"<Address {self.shown}>"
@@ -146,15 +156,35 @@ def _of(url: str, *, given: bool) -> Address:
 
     scheme, _, rest = url.partition("://")
     place, _, query = rest.partition("#")[0].partition("?")
+    _refuse_cut_password(scheme, place, rest)
     options = dict(parse_qsl(query, keep_blank_values=True))
-    shown = f"{scheme}://{_without_password(place)}"
+    shown = f"{scheme}://{_without_password(place, is_user=scheme.startswith('postgresql'))}"
     return Address(scheme.lower(), unquote(place), shown, url, options, given)
 
 
-def _without_password(place: str) -> str:
-    """Hide what stands between the first colon and the last @; without a colon, all of it."""
+def _refuse_cut_password(scheme: str, place: str, rest: str) -> None:
+    """Refuse a password with a ? or # in it: its parts would be taken for a port and for options.
+
+    Nothing but the scheme is shown, since nobody can tell where the password begins or ends.
+    """
+    last = place.rpartition(",")[2]  # of several servers
+    is_place = last.startswith("/") or "@" in last or (":" not in last and "/" in last)
+    if not is_place and "@" in rest[len(place) :]:
+        raise Misuse(
+            f"this {scheme}:// URL has an @ behind its first ? or #: in a password write ? as %3F"
+            " and # as %23, in an option write @ as %40"
+        )
+
+
+def _without_password(place: str, *, is_user: bool) -> str:
+    """Hide what stands between the first colon and the last @; without a colon, all of it.
+
+    ``is_user``: without a colon it is certainly a user, and no password.
+    """
     if place.startswith("/"):
         return place  # a path: no user, no host
     user, at, host = place.rpartition("@")
     name, colon, _ = user.partition(":")
-    return f"{name if colon else ''}{colon}***@{host}" if at else place
+    if not at or (is_user and not colon):
+        return place
+    return f"{name if colon else ''}{colon}***@{host}"

@@ -160,3 +160,33 @@ def test_call_limit_must_be_longer_than_zero() -> None:
     """A client that may never ask is refused."""
     with pytest.raises(Misuse, match="call_limit"):
         Client("memory://", call_limit=0)
+
+
+@pytest.mark.parametrize("token", ["abc", None, True, 1.5, -1, 2**63, "1794780930897271"])
+def test_a_token_is_a_number_that_was_given(client: Client, token: Any) -> None:
+    """Anything else is refused before a backend could make of it what it likes."""
+    with client.lock("x") as lease:
+        with pytest.raises(Misuse, match="token must be a whole number that holdfast has given"):
+            client.break_lock("x", token=token, force=True)
+        lease.check()
+
+
+@pytest.mark.parametrize("version", ["1", None, False, -1, 2**63])
+def test_a_version_is_a_number_that_was_given(client: Client, version: Any) -> None:
+    """The same for what a cell is compared with."""
+    with pytest.raises(Misuse, match="if_version must be a whole number"):
+        client.cell("x").swap(1, version)
+
+
+def test_metadata_may_not_go_too_deep(client: Client) -> None:
+    """Lists in lists in lists, beyond what Python can write, are refused in words."""
+    deep: list[Any] = []
+    for _ in range(100_000):
+        deep = [deep]
+    with pytest.raises(Misuse, match="metadata must be something JSON can say"):
+        client.lock("x", metadata={"deep": deep})
+
+
+def test_a_limiter_has_a_rate_of_its_own(client: Client) -> None:
+    """Ten a second, where none is given."""
+    assert client.limiter("x").try_acquire().remaining == 9

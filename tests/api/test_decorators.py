@@ -49,6 +49,7 @@ def test_the_body_runs_under_the_lock(client: Client) -> None:
         ("{{{number}}}", "{7}"),
         ("{{plain}}", "{plain}"),
         ("{rest}", "()"),
+        ("{kind:{number}}|", "new    |"),
     ],
 )
 def test_placeholders_are_filled_from_the_arguments(
@@ -100,7 +101,9 @@ def test_an_unknown_placeholder_is_misuse_when_decorating(client: Client) -> Non
         client.lock("order:{id}")(work)
 
 
-@pytest.mark.parametrize("template", ["order:{", "order:}", "{number", "{}", "{0}"])
+@pytest.mark.parametrize(
+    "template", ["order:{", "order:}", "{number", "{}", "{0}", "{number:{width}}", "{number!z}"]
+)
 def test_a_template_that_cannot_be_filled_is_misuse(client: Client, template: str) -> None:
     """Braces that do not pair, and placeholders without a name, are told when decorating."""
 

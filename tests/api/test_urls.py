@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from holdfast import AsyncClient, BackendUnavailable, Client, HoldfastError, Misuse
+from holdfast import AsyncClient, BackendUnavailable, Client, HoldfastError, LockBusy, Misuse
 from holdfast.settings import Address, address
 
 SECRET = "hunter2"
@@ -114,6 +114,30 @@ def test_a_password_in_a_broken_url_is_not_shown(url: str) -> None:
     assert caught.value.__cause__ is None
 
 
+@pytest.mark.parametrize("sign", "?#%/")
+@pytest.mark.parametrize(
+    "scheme", ["redis", "redis+sentinel", "redlock", "postgresql", "postgresql+advisory", "gopher"]
+)
+@pytest.mark.parametrize("login", ["user:{}@", "user:1{}@", ":{}@", "user:right@other,user:{}@"])
+def test_a_password_that_was_not_encoded_is_not_shown(scheme: str, login: str, sign: str) -> None:
+    """Its parts may look like a port, a path and options: none of them is repeated."""
+    word = login.format(f"open{sign}sesame")
+    with pytest.raises(HoldfastError) as caught:
+        client = Client(f"{scheme}://{word}127.0.0.1:1/0", call_limit=0.5)
+        client.lock("x", wait=0).try_acquire()
+    said = f"{caught.value} {caught.value!r} {vars(caught.value)}"
+    assert "sesame" not in said
+    assert "open" not in said
+
+
+def test_an_at_sign_may_be_part_of_an_option() -> None:
+    """Where nobody can take it for the end of a password."""
+    assert address("postgresql://host/db?user=me@corp").options == {"user": "me@corp"}
+    assert address("postgresql://me:x@host/db?user=me@corp").options == {"user": "me@corp"}
+    with pytest.raises(Misuse, match="in an option write @ as %40"):
+        address("postgresql://host:5432/db?user=me@corp")
+
+
 def test_a_forgotten_scheme_does_not_show_the_password() -> None:
     """Text that is no URL may hold a password all the same: it is not repeated."""
     with pytest.raises(Misuse) as caught:
@@ -134,3 +158,26 @@ def test_the_command_of_an_error_names_the_url_that_was_given() -> None:
     given = Address("sqlite", "/a b.db", "sqlite:///a b.db", "sqlite:///a b.db", {}, given=True)
     assert given.command("x y") == "holdfast show 'x y' --url 'sqlite:///a b.db'"
     assert given._replace(given=False).command("n") == "holdfast show n"
+
+
+def test_the_command_of_an_error_finds_what_the_client_sees() -> None:
+    """It says what else decides where a name is: the user, the schema, the prefix."""
+    where = address("postgresql://ann@host/db?schema=locks&connect_timeout=3")
+    named = "holdfast show n --url 'postgresql://ann@host/db?schema=locks'"
+    assert where.command("n") == named
+    assert where.command("n", "billing") == named.replace("show n", "show n --prefix billing")
+
+
+def test_a_busy_name_is_shown_under_the_prefix_of_its_client(tmp_path: Path) -> None:
+    """Under another one the command would say that the name is free."""
+    url = f"sqlite:///{tmp_path}/locks.db"
+    with Client(url, prefix="a b") as client, client.lock("n"):
+        other = Client(url, prefix="a b")
+        with pytest.raises(LockBusy, match="`holdfast show n --prefix 'a b' --url"):
+            other.lock("n", wait=0).acquire()
+
+
+def test_sqlite_in_memory_is_memory() -> None:
+    """Whoever knows SQLite's own spelling is told ours."""
+    with pytest.raises(Misuse, match="are at memory://"):
+        Client("sqlite:///:memory:")

@@ -9,6 +9,7 @@ from contextlib import suppress
 
 import pytest
 
+import holdfast
 from tests.cli.shell import PROGRAM, Shell, until
 
 LOCK = {"name", "space", "kind", "token", "holder", "expires_in", "waiters", "holders", "queue"}
@@ -157,3 +158,15 @@ def test_show_tells_shares_apart(shell: Shell) -> None:
         thread.join()
     with client.rwlock("data").write():
         assert "  written by the test on " in shell.run("show", "data").stdout
+
+
+def test_names_under_a_prefix_of_their_own(shell: Shell) -> None:
+    """``--prefix`` finds what a client with that prefix holds, also by the command of an error."""
+    with holdfast.Client(shell.url, prefix="billing") as client, client.lock("x"):
+        assert shell.json("ls") == []
+        assert [lock["name"] for lock in shell.json("ls", "--prefix", "billing")] == ["x"]
+        busy = shell.run("run", "x", "--prefix", "billing", "--no-wait", "--", "true")
+        assert busy.returncode == 75
+        recommended = busy.stderr.split("`")[1]
+        assert recommended == "holdfast show x --prefix billing"
+        assert "held by" in shell.run(*recommended.split()[1:]).stdout

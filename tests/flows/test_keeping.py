@@ -1,5 +1,7 @@
 """What the keeper makes of a reply: renewed, unknown, lost, and max_hold."""
 
+from math import inf
+
 import pytest
 
 from holdfast.flows.book import LeaseState
@@ -7,7 +9,7 @@ from holdfast.flows.lose import lost_error
 from holdfast.flows.release import release
 from holdfast.flows.wait_lost import wait_lost
 from holdfast.observe import events
-from holdfast.rules.messages import Ended, Notice, Renew, Request
+from holdfast.rules.messages import Ended, Notice, Renew, Request, Want
 from tests.flows.fakes import (
     START,
     TTL,
@@ -234,3 +236,24 @@ def test_a_release_wakes_who_waits_for_the_loss() -> None:
     assert bell.rung == 1
     state.watchers.remove(bell)
     assert play(wait_lost(world.session, state, None)) is False
+
+
+@pytest.mark.parametrize("max_hold", [0.1, 0.15, 0.2, 0.3, 0.7, 1 / 3])
+def test_a_lease_cut_to_max_hold_says_so(max_hold: float) -> None:
+    """Whatever the clock says: sums of such numbers are rounded."""
+    for uptime in range(1, 100):
+        started_at = uptime * 1234.56789
+        state = LeaseState(
+            "n",
+            granted(remaining=max_hold),
+            Want("lock", 1, 1, max_hold),
+            started_at + max_hold,
+            inf,
+            True,
+            started_at,
+            started_at + max_hold,
+            print,
+            "owner",
+            ("", 0),
+        )
+        assert state.why_over() == "max_hold is over"

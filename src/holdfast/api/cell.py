@@ -11,10 +11,9 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from holdfast.api.body import refuse_unfit
-from holdfast.api.checks import UNSET, Given, Unset, checked_life, checked_wait
+from holdfast.api.checks import UNSET, Given, Unset, checked_life, checked_token, checked_wait
 from holdfast.api.lease import AsyncLease, Lease
 from holdfast.durations import Duration
-from holdfast.errors import Misuse
 from holdfast.flows.swap import Versioned, Write, delete, get, swap, update
 from holdfast.runtimes.engine import Engine
 from holdfast.runtimes.step import run
@@ -169,6 +168,4 @@ def _microseconds(expire: Duration | None) -> int | None:
 
 
 def _version(if_version: object) -> int:
-    if not isinstance(if_version, int) or isinstance(if_version, bool) or if_version < 0:
-        raise Misuse(f"if_version must be a version that get() gave, or 0, not {if_version!r}")
-    return if_version
+    return checked_token(if_version, "if_version")

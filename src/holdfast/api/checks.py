@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 SHORTEST_LIFE = 0.01
 
+LARGEST = 2**63
+"""Tokens and versions are smaller, on every backend."""
+
 NAMES_LIMIT = 100
 """How many names are held together at most: one step over all of them keeps others waiting."""
 
@@ -119,6 +122,13 @@ def _checked_count(count: object, what: str) -> int:
     return count
 
 
+def checked_token(token: object, what: str = "token") -> int:
+    """Give a number that a backend has given out: a token, or a version."""
+    if not isinstance(token, int) or isinstance(token, bool) or not 0 <= token < LARGEST:
+        raise Misuse(f"{what} must be a whole number that holdfast has given you, not {token!r}")
+    return token
+
+
 def checked_signals(names: Iterable[str | int]) -> tuple[Signals, ...]:
     """Give the signals that are named, if a program can be told by them."""
     from signal import Signals  # only for who names some
@@ -146,7 +156,7 @@ def checked_metadata(metadata: Mapping[str, Json] | None) -> str:
     try:
         text = json.dumps(metadata, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
         size = len(text.encode())
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         raise Misuse(f"metadata must be something JSON can say: {error}") from None
     if not isinstance(metadata, Mapping):
         raise Misuse(f"metadata must be a mapping, not {metadata!r}")

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from types import TracebackType
 from typing import Self
 
-from holdfast.api.checks import checked_beginning, checked_place, checked_reason
+from holdfast.api.checks import checked_beginning, checked_place, checked_reason, checked_token
 from holdfast.api.election import AsyncElection, Election
 from holdfast.api.gathering import AsyncGathering, Gathering
 from holdfast.api.keeping import AsyncKeeping, Keeping
@@ -83,7 +83,7 @@ class Client(Locking, Sharing, Gathering, Election, Keeping):
         with ``force`` at once, although it may still be at work. ``Conflict`` if it moved on.
         """
         said, claimed = checked_reason(reason), checked_place(name, space)
-        flow = break_lock(self._engine.session, claimed, token, said, force=force)
+        flow = break_lock(self._engine.session, claimed, checked_token(token), said, force=force)
         return run(flow)
 
     def close(self) -> None:
@@ -167,7 +167,7 @@ class AsyncClient(AsyncLocking, AsyncSharing, AsyncGathering, AsyncElection, Asy
         with ``force`` at once, although it may still be at work. ``Conflict`` if it moved on.
         """
         said, claimed = checked_reason(reason), checked_place(name, space)
-        flow = break_lock(self._engine.session, claimed, token, said, force=force)
+        flow = break_lock(self._engine.session, claimed, checked_token(token), said, force=force)
         return await flow
 
     async def close(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterable
+from functools import partial
 
 from holdfast.api.checks import checked_label, checked_name
 from holdfast.api.orders import Orders
@@ -44,7 +45,7 @@ class ClientFace:
             label=checked_label(holder),
             call_limit=positive(call_limit, "call_limit"),
             hub=Hub(observers),
-            command=self._address.command,
+            command=partial(self._address.command, prefix=prefix),
         )
         # When a client is collected its leases were too: tidy up without waiting for anything.
         finalizer = weakref.finalize(self, self._engine.abandon)

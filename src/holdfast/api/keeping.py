@@ -136,7 +136,7 @@ class Keeping(_KeepingFace):
     def limiter(
         self,
         name: str,
-        rate: str,
+        rate: str = "10/s",
         burst: int | None = None,
         *,
         wait: Given | None = UNSET,
@@ -208,7 +208,7 @@ class AsyncKeeping(_KeepingFace):
     def limiter(
         self,
         name: str,
-        rate: str,
+        rate: str = "10/s",
         burst: int | None = None,
         *,
         wait: Given | None = UNSET,

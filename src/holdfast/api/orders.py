@@ -46,11 +46,7 @@ class Orders:
         detached: bool = False,
     ) -> Order:
         """Order ``weight`` of a name's capacity: all, for one holder, unless said otherwise."""
-        if kind not in self._capabilities.kinds:
-            raise Unsupported(
-                f"{self._capabilities.backend} cannot keep a {kind} soundly; memory, sqlite, redis"
-                " and postgres can"
-            )
+        self.require(kind)
         if detached and not self._capabilities.detached:
             raise Unsupported(
                 f"{self._capabilities.backend} frees a lock when the process that took it ends, so"
@@ -81,6 +77,14 @@ class Orders:
             max_hold=longest,
             reentrant=reentrant,
         )
+
+    def require(self, kind: Kind) -> None:
+        """Refuse what the backend cannot keep soundly."""
+        if kind not in self._capabilities.kinds:
+            others = "memory, sqlite, redis, postgres" + (", advisory" if kind == "rwlock" else "")
+            raise Unsupported(
+                f"{self._capabilities.backend} cannot keep a {kind} soundly; these can: {others}"
+            )
 
     def wait(self, wait: Given | None) -> float | None:
         """Give how long to wait: as said, or the client's own."""

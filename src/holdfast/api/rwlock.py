@@ -27,6 +27,7 @@ class RWLockFace:
         self._engine = engine
         self._orders = orders
         self._name = checked_name(name)
+        orders.require("rwlock")
 
     @property
     def name(self) -> str:

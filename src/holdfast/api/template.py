@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import string
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from holdfast.api.body import refuse_unfit
@@ -20,9 +20,7 @@ class Template:
         self._text = text
         self._signature = inspect.signature(function)
         try:
-            fields = [
-                field for _, field, _, _ in string.Formatter().parse(text) if field is not None
-            ]
+            fields = [*_fields(text)]
         except ValueError as error:
             raise Misuse(f"the name {text!r} cannot be filled in: {error}") from None
         self._fixed = text.format() if not fields else None
@@ -42,3 +40,13 @@ class Template:
         bound = self._signature.bind(*args, **kwargs)
         bound.apply_defaults()
         return checked_name(self._text.format(**bound.arguments))
+
+
+def _fields(text: str) -> Iterator[str]:
+    """Give what a template asks for, also inside of a format (``{size:{width}}``)."""
+    for _, field, spec, conversion in string.Formatter().parse(text):
+        if field is not None:
+            yield field
+            yield from _fields(spec or "")
+        if conversion and conversion not in "rsa":
+            raise ValueError(f"!{conversion} is no conversion: !r, !s and !a are")

@@ -8,7 +8,7 @@ import click
 
 from holdfast.api.handle import acquire_handle, release_handle
 from holdfast.cli import codes, options
-from holdfast.cli.connect import connect
+from holdfast.cli.connect import Where, connect
 from holdfast.cli.report import NobodyReads, put, put_json
 from holdfast.cli.signals import Inbox
 
@@ -19,16 +19,16 @@ from holdfast.cli.signals import Inbox
 @options.ttl
 @options.label
 @options.as_json
-@options.url
+@options.where
 def command(
-    *, name: str, wait: float | None, ttl: float, label: str | None, as_json: bool, url: str | None
+    *, name: str, wait: float | None, ttl: float, label: str | None, as_json: bool, where: Where
 ) -> int:
     """Take the lock NAME and print a handle for it.
 
     Nothing renews it: it ends after its ttl, or with `holdfast release HANDLE`. Whoever has the
     handle can renew and release the lease, so treat it like a password.
     """
-    with Inbox() as inbox, connect(url, label or _user()) as client:
+    with Inbox() as inbox, connect(where, label or _user()) as client:
         with inbox.interrupting():
             handle = acquire_handle(client, name, ttl=ttl, wait=wait)
         try:

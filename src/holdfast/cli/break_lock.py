@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from holdfast.cli import codes, options
-from holdfast.cli.connect import connect
+from holdfast.cli.connect import Where, connect
 from holdfast.cli.report import put, put_json
 from holdfast.durations import readable
 from holdfast.values import NameSpace, printable
@@ -26,7 +26,7 @@ from holdfast.values import NameSpace, printable
 @click.option("--force", is_flag=True, help="Pass it on at once, although it may still be in use.")
 @options.space
 @options.as_json
-@options.url
+@options.where
 def command(
     *,
     name: str,
@@ -35,13 +35,13 @@ def command(
     force: bool,
     space: NameSpace,
     as_json: bool,
-    url: str | None,
+    where: Where,
 ) -> int:
     """Take the lock NAME away from its holder.
 
     The holder is told and cannot renew; the lock passes on when it lets go, or when its lease ends.
     """
-    with connect(url, quiet=True) as client:
+    with connect(where, quiet=True) as client:
         broken = client.break_lock(name, token=token, reason=reason, force=force, space=space)
     if as_json:
         put_json({"name": name, "forced": force, **broken.as_json()})

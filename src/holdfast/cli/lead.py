@@ -17,7 +17,7 @@ from holdfast import clock
 from holdfast.api.client import Client
 from holdfast.cli import codes, leased, options
 from holdfast.cli.child import CannotStart
-from holdfast.cli.connect import connect
+from holdfast.cli.connect import Where, connect
 from holdfast.cli.report import say
 from holdfast.cli.signals import ENDING, Inbox, Interrupted
 from holdfast.cli.stage import Stage, Stopped
@@ -38,7 +38,7 @@ STEADY = 60.0
 @click.option("--once", is_flag=True, help="End with CMD's exit code when CMD ends.")
 @options.ttl
 @options.label
-@options.url
+@options.where
 def command(
     *,
     name: str,
@@ -46,7 +46,7 @@ def command(
     once: bool,
     ttl: float,
     label: str | None,
-    url: str | None,
+    where: Where,
 ) -> int:
     """Keep one CMD running among all hosts that lead NAME.
 
@@ -54,7 +54,7 @@ def command(
     passed on to CMD; TERM, INT, HUP and QUIT also end this command, after CMD has ended.
     """
     shown = label or printable(Path(command[0]).name)
-    with Inbox() as inbox, Stage(inbox) as stage, connect(url, shown) as client:
+    with Inbox() as inbox, Stage(inbox) as stage, connect(where, shown) as client:
         return _Candidate(client, name, command, ttl, stage).run(once=once)
 
 

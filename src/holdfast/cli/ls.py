@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from holdfast.cli import codes, options
-from holdfast.cli.connect import connect
+from holdfast.cli.connect import Where, connect
 from holdfast.cli.report import put_json
 from holdfast.cli.tables import put_locks
 
@@ -13,10 +13,10 @@ from holdfast.cli.tables import put_locks
 @click.command("ls")
 @options.prefix
 @options.as_json
-@options.url
-def command(*, prefix: str, as_json: bool, url: str | None) -> int:
+@options.where
+def command(*, prefix: str, as_json: bool, where: Where) -> int:
     """List the locks in use whose name starts with PREFIX."""
-    with connect(url) as client:
+    with connect(where) as client:
         locks = client.locks(prefix)
     if as_json:
         put_json([info.as_json() for info in locks])

@@ -19,7 +19,7 @@ from holdfast.api.once_run import OnceRun
 from holdfast.cli import codes, leased, options
 from holdfast.cli.capture import LIMIT, Capture
 from holdfast.cli.child import CannotStart
-from holdfast.cli.connect import connect
+from holdfast.cli.connect import Where, connect
 from holdfast.cli.report import NobodyReads, say
 from holdfast.cli.signals import Inbox
 from holdfast.cli.stage import Stage, Stopped
@@ -52,7 +52,7 @@ from holdfast.values import Json, printable
     help="The longest the command may run; then it is stopped (70).",
 )
 @options.label
-@options.url
+@options.where
 def command(
     *,
     key: str,
@@ -64,7 +64,7 @@ def command(
     ttl: float,
     max_hold: float | None,
     label: str | None,
-    url: str | None,
+    where: Where,
 ) -> int:
     """Run CMD once for KEY; later calls print what it printed and end with its code.
 
@@ -74,7 +74,7 @@ def command(
     life = ttl if max_hold is None else min(ttl, max_hold)
     with Inbox() as inbox, Stage(inbox) as stage:
         try:
-            with connect(url, label or printable(Path(command[0]).name)) as client:
+            with connect(where, label or printable(Path(command[0]).name)) as client:
                 once = client.once(
                     key, keep, payload, wait=wait, ttl=ttl, max_hold=max_hold, on_loss="flag"
                 )

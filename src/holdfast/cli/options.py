@@ -9,11 +9,15 @@ from typing import TYPE_CHECKING
 
 import click
 
+from holdfast.cli.connect import Where
 from holdfast.durations import seconds
 from holdfast.errors import Misuse
+from holdfast.settings import PREFIX
 
 if TYPE_CHECKING:
     from holdfast.api.handle import Handle
+
+Command = Callable[..., int]
 
 
 def span(text: str | float) -> float:
@@ -53,6 +57,28 @@ url = click.option(
     metavar="URL",
     help="Where the locks live; otherwise $HOLDFAST_URL, otherwise a file of your own.",
 )
+_app = click.option(
+    "--prefix",
+    "app",
+    type=text,
+    metavar="TEXT",
+    default=PREFIX,
+    help="Whose names: as the prefix of a Client keeps them apart.  [default: holdfast]",
+)
+
+
+def where(command: Command) -> Command:
+    """Add ``--url`` and ``--prefix``; the command gets ``where``."""
+
+    @url
+    @_app
+    @wraps(command)
+    def merged(*, url: str | None, app: str, **others: object) -> int:
+        return command(where=Where(url, app), **others)
+
+    return merged
+
+
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 ttl = click.option(
     "--ttl",
@@ -80,9 +106,6 @@ def handle_of(text: str) -> Handle:
     from holdfast.api.handle import Handle
 
     return Handle.parse(sys.stdin.readline() if text == "-" else text)
-
-
-Command = Callable[..., int]
 
 
 def waiting(command: Command) -> Command:

@@ -15,7 +15,7 @@ import click
 from holdfast.cli import codes, leased, options
 from holdfast.cli.attend import Untethered
 from holdfast.cli.child import CannotStart
-from holdfast.cli.connect import connect
+from holdfast.cli.connect import Where, connect
 from holdfast.cli.report import say
 from holdfast.cli.share import Share, sharing
 from holdfast.cli.signals import Inbox
@@ -59,7 +59,7 @@ from holdfast.values import printable
     show_default=True,
     help="The exit code when somebody else holds the lock.",
 )
-@options.url
+@options.where
 def command(  # noqa: PLR0911 - one for each way in which it can end
     *,
     name: str,
@@ -72,7 +72,7 @@ def command(  # noqa: PLR0911 - one for each way in which it can end
     unless: str | None,
     label: str | None,
     busy_code: int,
-    url: str | None,
+    where: Where,
 ) -> int:
     """Run CMD while holding the lock NAME.
 
@@ -85,7 +85,7 @@ def command(  # noqa: PLR0911 - one for each way in which it can end
         try:
             if unless is not None and stage.ask(unless, Untethered(life * SHARE)):
                 return codes.DONE
-            with connect(url, label or printable(Path(command[0]).name)) as client:
+            with connect(where, label or printable(Path(command[0]).name)) as client:
                 if per is not None:
                     if share != Share():
                         raise click.UsageError(

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import click
 
 from holdfast.cli import codes, options
-from holdfast.cli.connect import connect
+from holdfast.cli.connect import Where, connect
 from holdfast.cli.report import put, put_json
 from holdfast.durations import readable
 from holdfast.values import Kind, LockInfo, NameSpace, Place, Tenure, printable
@@ -18,10 +18,10 @@ from holdfast.values import Kind, LockInfo, NameSpace, Place, Tenure, printable
 @options.name
 @options.space
 @options.as_json
-@options.url
-def command(*, name: str, space: NameSpace, as_json: bool, url: str | None) -> int:
+@options.where
+def command(*, name: str, space: NameSpace, as_json: bool, where: Where) -> int:
     """Show who holds the lock NAME, since when, until when, and who waits for it."""
-    with connect(url) as client:
+    with connect(where) as client:
         info = client.show(name, space=space)
     if as_json:
         put_json(info.as_json())

@@ -17,7 +17,7 @@ import click
 from holdfast.api.client import Client
 from holdfast.cli import options
 from holdfast.cli.changes import changes
-from holdfast.cli.connect import connect
+from holdfast.cli.connect import Where, connect
 from holdfast.cli.report import put, put_json
 from holdfast.cli.signals import Inbox
 from holdfast.errors import BackendUnavailable
@@ -37,15 +37,15 @@ Screen: TypeAlias = Callable[[Look], None]
     help="How often to look.  [default: 1s]",
 )
 @options.as_json
-@options.url
-def command(*, prefix: str, interval: float, as_json: bool, url: str | None) -> int:
+@options.where
+def command(*, prefix: str, interval: float, as_json: bool, where: Where) -> int:
     """Watch the locks whose name starts with PREFIX until Ctrl-C.
 
     On a terminal a live table; otherwise, and with --json, one line for each change. What begins
     and ends between two looks is not seen.
     """
     live = sys.stdout.isatty() and not as_json
-    with Inbox() as inbox, connect(url, quiet=True) as client, inbox.interrupting():
+    with Inbox() as inbox, connect(where, quiet=True) as client, inbox.interrupting():
         look: Look = client.locks(prefix)  # the first time, an unavailable backend ends it
         with _table() if live else _lines(as_json=as_json) as screen:
             while True:

@@ -88,7 +88,7 @@ class LeaseState:
         self.wants_renewal = wants_renewal
         self.started_at = started_at
         self.stop_at = stop_at  # max_hold: not renewed beyond it
-        self.at_limit = ttl >= stop_at - started_at  # it lives until then, and no longer
+        self.at_limit = started_at + ttl >= stop_at  # it lives until then, and no longer
         self.push = push
         self.owner = owner
         self.place = place

@@ -48,6 +48,7 @@ def test_login() -> None:
         ("redis://h?protocol=4", "2, 3"),
         ("redis://h?ssl_ca_certs=ca.pem", "rediss"),
         ("redis+sentinel://h", "which master"),
+        ("redis://h/5?db=3", "not twice"),
         ("redis+cluster://h/1", "only database 0"),
         ("redis+unix://run.sock", "absolute"),
         ("redis://h?sentinel_password=x", "unknown option"),

@@ -23,6 +23,10 @@ OPTIONS = frozenset({"schema", "quarantine", "wakeup", "install"})
 
 _SCHEMA = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 
+_ENCODED = (
+    "in a user's name or password write % as %25, / as %2F, : as %3A, ? as %3F, # as %23, @ as %40"
+)
+
 KEEPALIVE = {"keepalives_idle": "3", "keepalives_interval": "1", "keepalives_count": "3"}
 """A peer that vanished without a word is noticed in about six seconds, also by who only listens."""
 
@@ -53,6 +57,9 @@ def target_of(address: Address) -> Target:
     libpq = {option.keyword.decode() for option in pq.Conninfo.get_defaults()}
     address.refuse_unknown(OPTIONS | libpq)
     place = address.url.partition("#")[0].partition("?")[0].partition("://")[2]
+    authority, _, path = place.partition("/")
+    if "@" in path and "@" not in authority:  # libpq would take the password for a port, and say it
+        raise Misuse(f"{address.shown} has an @ behind its first /: {_ENCODED}")
     try:
         told = conninfo_to_dict(f"postgresql://{place}")
     except ProgrammingError as error:
@@ -96,4 +103,4 @@ def _quarantine(text: str | None) -> float:
 
 def _plain(error: Exception, place: str) -> str:
     """Say what is wrong without repeating the address, in which a password may be."""
-    return str(error).strip().replace(place, "…") if "@" not in str(error) else "not a libpq URI"
+    return _ENCODED if "@" in place else str(error).strip().replace(place, "…")

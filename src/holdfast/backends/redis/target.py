@@ -121,7 +121,10 @@ def _service(path: str, address: Address) -> tuple[str, str]:
 
 
 def _database(path: str, address: Address, mode: Mode) -> int:
-    database = _number("the database", path or address.options.get("db", "0"), address)
+    option = address.options.get("db", "")
+    if path and option and path != option:
+        raise Misuse(f"db={option} in {address.shown}: say once which database, not twice")
+    database = _number("the database", path or option or "0", address)
     if database and mode == "cluster":
         raise Misuse(f"{address.shown}: a cluster has only database 0")
     return database

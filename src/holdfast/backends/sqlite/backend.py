@@ -123,6 +123,8 @@ def path_of(address: Address) -> Path:
         return default_file()
     if not place.startswith("/"):
         raise Misuse(f"{address.shown}: a path begins with three slashes: sqlite:///{place}")
+    if place[1:] == ":memory:":
+        raise Misuse(f"{address.shown}: locks in the memory of this process are at memory://")
     path = Path(place[1:]).expanduser().absolute()
     if path.is_dir():
         raise Misuse(f"{address.shown} is a folder; name a file in it: {address.shown}/locks.db")

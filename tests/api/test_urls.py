@@ -123,8 +123,7 @@ def test_a_password_that_was_not_encoded_is_not_shown(scheme: str, login: str, s
     """Its parts may look like a port, a path and options: none of them is repeated."""
     word = login.format(f"open{sign}sesame")
     with pytest.raises(HoldfastError) as caught:
-        client = Client(f"{scheme}://{word}127.0.0.1:1/0", call_limit=0.5)
-        client.lock("x", wait=0).try_acquire()
+        Client(f"{scheme}://{word}127.0.0.1:1/0", call_limit=0.5).lock("x").try_acquire()
     said = f"{caught.value} {caught.value!r} {vars(caught.value)}"
     assert "sesame" not in said
     assert "open" not in said

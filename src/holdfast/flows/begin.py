@@ -52,7 +52,9 @@ async def take(
     deadline = rule.deadline(confirmed.asked_at, confirmed.granted.remaining)
     now = session.runtime.now()
     if now < deadline:
-        return begin(session, order, confirmed.granted, deadline, place, trip, now)
+        state = begin(session, order, confirmed.granted, deadline, place, trip, now)
+        # It may have been broken, or its client closed, while it was being confirmed.
+        return state if ticket.good() else never_began(session, order, trip, state)
     if await withdraw(session, order.name, ticket.claim_id, order.want.ttl) is None:
         trip.unsure = True
     return None

@@ -47,3 +47,13 @@ def test_a_lease_whose_session_has_ended_is_lost_at_once() -> None:
     world.book.deliver(broken("ended"))
     assert not state.holds(world.now())
     assert state.why_lost() == "in the way"
+
+
+def test_a_break_heard_while_a_grant_is_being_confirmed_is_heeded() -> None:
+    """The confirmation was made before the break, and is read after it."""
+    world = World(waiting(), Late(0.3, renewed(granted("c1", 7))), granted("c2", 8))
+    world.at(2.5, lambda: world.book.deliver(notice()))
+    world.at(2.7, lambda: world.book.deliver(broken()))
+    assert world.acquire().claim_id == "c2"
+    assert Withdraw("n", "c1") in world.chores
+    assert [*world.book.leases] == ["c2"]

@@ -8,10 +8,10 @@ from uuid import uuid4
 
 import pytest
 
-from holdfast import AsyncClient, Client
+from holdfast import AsyncClient, Client, Lease
 from holdfast.api.lease import _LeaseFace
 from holdfast.errors import BackendUnavailable
-from holdfast.observe.events import Event, Renewed
+from holdfast.observe.events import Event, Lost, Renewed
 from holdfast.ports import Wire
 from holdfast.rules.messages import Reply, Request
 from holdfast.testing.watching import eventually
@@ -93,3 +93,65 @@ def test_a_standstill_between_grant_and_lease_loses_nothing_in_a_task(
                 lease.check()
 
     asyncio.run(body())
+
+
+class Leave(BaseException):
+    """What nobody foresees, as ``sys.exit()`` in a callback."""
+
+
+def leave(*_: object) -> None:
+    """Try to end the thread that calls."""
+    raise Leave
+
+
+@pytest.mark.parametrize("by", ["callback", "observer"])
+def test_nobody_ends_the_keeper(by: str, caplog: pytest.LogCaptureFixture) -> None:
+    """A callback or observer that leaves its thread costs no other lease, and others are told."""
+    url = f"memory://{uuid4()}"
+
+    def observe(event: Event) -> None:
+        if by == "observer" and isinstance(event, Lost):
+            leave()
+
+    renewed: list[str] = []
+    told: list[str] = []
+
+    def see(event: Event) -> None:
+        if isinstance(event, Renewed):
+            renewed.append(event.name)
+
+    with Client(url, ttl=1.5, observers=[see, observe]) as client, Client(url) as boss:
+        one, two = client.lock("one", on_loss="flag").acquire(), client.lock("two").acquire()
+        if by == "callback":
+            one.on_lost(leave)
+        one.on_lost(lambda: told.append("one"))
+        boss.break_lock("one", token=one.token, reason="in the way", force=True)
+        eventually(lambda: told == ["one"], 10, "the next callback to be called")
+        before = len(renewed)
+        eventually(lambda: len(renewed) > before, 10, "the other lease to be renewed")
+        two.release()
+        one.release()
+    assert "Leave" in caplog.text
+
+
+def test_a_lease_that_is_collected_late_leaves_its_successor_alone() -> None:
+    """The thread that holds the name by now is still known as its owner."""
+    with Client(f"memory://{uuid4()}") as client:
+        client._engine.keeper.mind = lambda: None  # type: ignore[method-assign]  # it is late
+        held = [client.lock("x", ttl=0.05, renew=False, on_loss="flag").acquire()]
+        eventually(lambda: not held[0].held, 5, "its end")
+        tries: list[Lease | None] = []
+
+        def again() -> bool:
+            tries.append(client.lock("x").try_acquire())
+            return tries[-1] is not None
+
+        eventually(again, 5, "the next lease")
+        with pytest.warns(ResourceWarning, match="dropped without being released"):
+            held.clear()
+        with client.lock("x", reentrant=True, wait=0) as same:
+            assert tries[-1] is not None
+            assert same.token == tries[-1].token
+        last = tries.pop()
+        assert last is not None
+        last.release()

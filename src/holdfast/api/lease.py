@@ -12,7 +12,7 @@ from holdfast.api.checks import checked_ttl, checked_wait
 from holdfast.durations import Duration, seconds
 from holdfast.errors import LockLost
 from holdfast.flows.book import Chore, LeaseState
-from holdfast.flows.lose import lost_error, short_error
+from holdfast.flows.lose import disown, lost_error, short_error
 from holdfast.flows.release import release
 from holdfast.rules.messages import Release
 from holdfast.runtimes.engine import Engine
@@ -140,7 +140,7 @@ class _LeaseFace:
             return
         # A finaliser takes no lock and does no I/O: it leaves word for the keeper.
         release_later = Chore(Release(state.name, state.claim_id), state.surely_over_at)
-        self._engine.book.owned.pop((state.name, state.owner), None)
+        disown(self._engine.session, state)
         self._engine.book.chores.append(release_later)
         self._engine.keeper.nudge()
         warnings.warn(

@@ -63,7 +63,7 @@ async def acquire(session: Session, order: Order, place: tuple[str, int]) -> Lea
                 now = runtime.now()
                 if now < deadline and not ticket.broken:  # most calls end here
                     state = begin(session, order, reply, deadline, place, trip, now)
-                    if ticket.good():
+                    if ticket.good() and not book.closing:
                         return state
                     take_back(session, state)
             taken = await _see_through(session, order, ticket, trip, reply, asked_at, place)
@@ -180,7 +180,9 @@ async def _leave_nothing(
         case _:  # cancelled or interrupted, at whatever point
             await unclaim(session, order, ticket.claim_id)
             return
-    if to_be_withdrawn:
+    if to_be_withdrawn and session.book.closed:  # nobody is left who would do it for us
+        await unclaim(session, order, ticket.claim_id)
+    elif to_be_withdrawn:
         leave_withdrawal(session, order, ticket.claim_id)
 
 

@@ -30,6 +30,7 @@ async def take(
     place: tuple[str, int],
 ) -> LeaseState | None:
     """Turn a grant into a lease under which the body may start, if enough of it is left."""
+    session.refuse_if_closed()
     now = session.runtime.now()
     if ticket.broken:  # nothing may start under it; the word that passes it on
         leave_withdrawal(session, order, ticket.claim_id)

@@ -18,21 +18,23 @@ def lose(session: Session, state: LeaseState, reason: str) -> None:
     disown(session, state)
     state.loss = state.loss or reason
     held_for = session.runtime.now() - state.started_at
-    session.hub.tell(events.Lost(state.name, state.token, held_for, state.loss))
-    for bell in tuple(state.watchers):
-        bell.ring()
-    if state.company is not None:
-        _lose_company(session, state)
-    call_listeners(state)
+    try:
+        session.hub.tell(events.Lost(state.name, state.token, held_for, state.loss))
+    finally:  # whatever an observer does (end its thread, say): these are told
+        for bell in tuple(state.watchers):
+            bell.ring()
+        if state.company is not None:
+            _lose_company(session, state)
+        call_listeners(state)
 
 
 def call_listeners(state: LeaseState) -> None:
     """Call everybody who asked to be told of the loss, each once."""
-    failure: Exception | None = None
+    failure: BaseException | None = None
     while state.listeners:
         try:
             state.push(state.listeners.pop(0))
-        except Exception as error:  # noqa: BLE001 - the others are told first
+        except BaseException as error:  # noqa: BLE001 - the others are told first
             failure = error
     if failure is not None:
         raise failure
@@ -49,7 +51,8 @@ def _lose_company(session: Session, state: LeaseState) -> None:
         if other.claim_id in session.book.leases:
             lose(session, other, reason)
             # Only now: from here on nobody believes in it any more.
-            session.leave(Release(other.name, other.claim_id), other.deadline)
+            until = session.runtime.now() + other.ttl  # a renewal nobody heard of may have moved it
+            session.leave(Release(other.name, other.claim_id), until)
 
 
 def disown(session: Session, state: LeaseState) -> None:

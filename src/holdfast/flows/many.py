@@ -9,13 +9,13 @@ nothing is left behind. Counterpart: ``lose``, where the loss of one becomes the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from holdfast.errors import BackendUnavailable, LockBusy, Misuse
 from holdfast.flows import explain
 from holdfast.flows.acquire import acquire
 from holdfast.flows.begin import begin
-from holdfast.flows.book import Company, Ticket
+from holdfast.flows.book import Book, Company, Ticket
 from holdfast.flows.lose import disown
 from holdfast.flows.order import Order
 from holdfast.flows.release import PROMPTLY, release_these
@@ -94,13 +94,16 @@ async def _in_one_step(
         )
         for order in orders
     )
-    doubt = Ticket(orders[0].name, claims[0].claim_id, orders[0].want.ttl)
+    tickets = {one.claim_id: Ticket(one.name, one.claim_id, one.want.ttl) for one in claims}
+    doubt = tickets[claims[0].claim_id]
+    book.tickets.update(tickets)  # before asking: word that one is broken may be first
     try:
-        if trip.curious:
-            for order in orders:
-                session.hub.tell(events.Claimed(order.name, order.wait))
+        _say_what_is_claimed(session, orders, trip)
         reply, asked_at = await _ask(session, ClaimAll(claims), trip, doubt)
         company = _taken(session, orders, reply, asked_at, trip, place)
+        if company is not None and _taken_away(book, tickets.values()):
+            await session.runtime.finish(_forget(session, claims))
+            return None
         if company is None:
             _withdraw_later(session, claims, reply, everything=doubt.doubtful)
             _say_why_not(session, orders, trip, reply)
@@ -114,7 +117,21 @@ async def _in_one_step(
     except BaseException:  # cancelled or interrupted, at whatever point
         await session.runtime.finish(_forget(session, claims))
         raise
+    finally:
+        for claim_id in tickets:
+            book.tickets.pop(claim_id, None)
     return company
+
+
+def _say_what_is_claimed(session: Session, orders: Sequence[Order], trip: Trip) -> None:
+    if trip.curious:
+        for order in orders:
+            session.hub.tell(events.Claimed(order.name, order.wait))
+
+
+def _taken_away(book: Book, tickets: Iterable[Ticket]) -> bool:
+    """Whether nothing may begin: the client was closed, or one was broken, before the reply."""
+    return book.closing or not all(ticket.good() for ticket in tickets)
 
 
 async def _ask(

@@ -14,6 +14,7 @@ from math import inf
 from holdfast.flows.book import Book, Chore, LeaseState
 from holdfast.flows.duties import drop_duties
 from holdfast.flows.keep import Patience, turn
+from holdfast.flows.lose import disown
 from holdfast.flows.session import Session
 from holdfast.rules.lease import PATIENCE
 from holdfast.rules.messages import Notice, Release, Withdraw
@@ -95,7 +96,7 @@ def _drop_orphans(session: Session) -> float:
             look_at = min(look_at, state.look_at)
         elif book.leases.pop(state.claim_id, None) is not None:
             state.loss = "it was never taken: the call that asked for it was interrupted"
-            book.owned.pop((state.name, state.owner), None)
+            disown(session, state)
             _give_back(session, state)
     return look_at
 
@@ -148,6 +149,7 @@ def _wound_up(session: Session) -> bool:
     for claim_id in tuple(book.tickets):
         ticket = book.tickets.pop(claim_id, None)
         if ticket is not None:
+            ticket.broken = True  # its grant may be on the way: nothing begins under it
             until = session.runtime.now() + PATIENCE
             book.chores.append(Chore(Withdraw(ticket.name, claim_id), until))
             if ticket.bell is not None:

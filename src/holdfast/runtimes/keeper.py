@@ -67,6 +67,8 @@ class Keeper:
 
     def wake(self) -> None:
         """Make the keeper look at the book soon."""
+        if self._book.closed:  # there is nothing to look after any more
+            return
         ear = self._open()
         self.mind()
         ear.wake()
@@ -74,7 +76,7 @@ class Keeper:
     def mind(self) -> None:
         """Start the thread, or start it again if it died."""
         thread = self._thread
-        if thread is not None and thread.is_alive():
+        if self._book.closed or (thread is not None and thread.is_alive()):
             return
         with self._lock:
             if self._thread is not None and self._thread.is_alive():
@@ -129,7 +131,7 @@ class Keeper:
                 hear(self._session, notices)
                 if notices:
                     time.sleep(0)  # those who were told go first
-            except Exception:  # noqa: BLE001 - whatever it is, the leases still need their keeper
+            except BaseException:  # noqa: BLE001 - also an observer's sys.exit(): leases need a keeper
                 complain("the keeper of %s stumbled and goes on", self._holder)
                 time.sleep(BREATHER)
         if self._thread is not threading.current_thread():

@@ -149,7 +149,8 @@ def test_a_very_long_renewal_travels_in_parts_and_comes_back_as_one(
         assert [len(letter.requests) for letter in letters] == [1, 1]
 
         sorter = Sorter(1)
-        for letter, replies in zip(letters, stage.ask_all(letters), strict=True):
+        answered = [*zip(letters, stage.ask_all(letters), strict=True)]
+        for letter, replies in reversed(answered):  # one that had to be sent again comes last
             sorter.put(letter, [*replies])
         (reply,) = sorter.result()
         assert isinstance(reply, Renewed)

@@ -47,7 +47,8 @@ class RedisBackend:
         return self._aio_wire
 
     def keeper_wire(self, holder: Holder) -> Wire:  # noqa: ARG002 - the port's shape
-        """Open the keeper's own way in."""
+        """Open the keeper's own way in: the first of all, also in a forked child."""
+        self._office.topology.start_anew()
         self._keeper_wire = KeeperWire(self._office)
         return self._keeper_wire
 

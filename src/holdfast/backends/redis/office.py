@@ -184,16 +184,12 @@ class Sorter:
     """Puts the answers to many letters back into the places of their requests."""
 
     def __init__(self, count: int) -> None:
-        self._answers: list[Answer | None] = [None] * count
+        self._answers: list[dict[int, Answer]] = [{} for _ in range(count)]
 
     def put(self, letter: Letter, answers: list[Answer]) -> None:
-        """File the answers of one letter; the parts of a long renewal become one again."""
-        for place, answer in zip(letter.places, answers, strict=True):
-            before = self._answers[place]
-            if isinstance(before, Renewed) and isinstance(answer, Renewed):
-                self._answers[place] = Renewed(before.answers + answer.answers)
-            elif not isinstance(before, BackendUnavailable):
-                self._answers[place] = answer
+        """File the answers of one letter."""
+        for place, part, answer in zip(letter.places, letter.parts, answers, strict=True):
+            self._answers[place][part] = answer
 
     def fail(self, letter: Letter, error: BackendUnavailable) -> None:
         """File an error for everything that a letter carried."""
@@ -201,4 +197,16 @@ class Sorter:
 
     def result(self) -> list[Answer]:
         """Give all answers, in the order of the requests."""
-        return [answer for answer in self._answers if answer is not None]
+        return [_put_together(parts) for parts in self._answers if parts]
+
+
+def _put_together(parts: dict[int, Answer]) -> Answer:
+    """Make one answer of the parts of a long renewal, which may have come in any order."""
+    if len(parts) == 1:
+        return next(iter(parts.values()))
+    whole = Renewed(())
+    for _, part in sorted(parts.items()):
+        if not isinstance(part, Renewed):
+            return part
+        whole = Renewed(whole.answers + part.answers)
+    return whole

@@ -52,12 +52,24 @@ Asked: TypeAlias = NameRequest | ClaimAll
 
 
 class Letter(NamedTuple):
-    """One command, the script it calls, and the requests it carries, each with its place."""
+    """One command, the script it calls, and the requests it carries, each with its place.
+
+    ``parts``: which part of the request in that place each of them is; most are the only one.
+    """
 
     data: bytes
     script: Script
     requests: tuple[Asked, ...]
     places: tuple[int, ...] = (0,)
+    parts: tuple[int, ...] = (0,)
+
+
+class _Part(NamedTuple):
+    """A renewal, or the part of a long one that fits into a letter: where it belongs."""
+
+    place: int
+    number: int
+    request: Renew
 
 
 class Post:
@@ -163,7 +175,11 @@ class Post:
         return call
 
     def renewal(
-        self, requests: Sequence[Renew], held_back: float = 0.0, places: tuple[int, ...] = (0,)
+        self,
+        requests: Sequence[Renew],
+        held_back: float = 0.0,
+        places: tuple[int, ...] = (0,),
+        parts: tuple[int, ...] = (0,),
     ) -> Letter:
         """Write one letter for all of these."""
         keys: list[bytes] = []
@@ -177,27 +193,27 @@ class Post:
         renew = script("renew")
         quarantine = _span(held_back) if held_back else self._held_back
         data = command(b"EVALSHA", renew.sha, len(keys), *keys, quarantine, *words)
-        return Letter(data, renew, tuple(requests), places)
+        return Letter(data, renew, tuple(requests), places, parts)
 
     def held_back(self, letter: Letter, seconds: float) -> Letter:
         """Write a letter anew, for a cluster's node that must not grant anything for so long."""
         if letter.script.name == "renew":
             renewals = [request for request in letter.requests if isinstance(request, Renew)]
-            return self.renewal(renewals, seconds, letter.places)
+            return self.renewal(renewals, seconds, letter.places, letter.parts)
         return self.letter(letter.requests[0], seconds)._replace(places=letter.places)
 
     def letters(self, requests: Iterable[tuple[int, Asked]]) -> list[Letter]:
         """Write many, each with its place, in as few letters as the server allows."""
         letters: list[Letter] = []
-        renewals: list[tuple[int, Renew]] = []
+        renewals: list[_Part] = []
         for place, request in requests:
             if isinstance(request, Renew):
-                renewals.extend((place, part) for part in _parts(request))
+                renewals.extend(_Part(place, *part) for part in enumerate(_parts(request)))
             else:
                 letters.append(self.letter(request)._replace(places=(place,)))
         for batch in _batches(renewals, 1 if self.clustered else BATCH):
-            places = tuple(place for place, _ in batch)
-            letters.append(self.renewal([request for _, request in batch], places=places))
+            places, parts, whole = zip(*batch, strict=True)
+            letters.append(self.renewal(whole, places=places, parts=parts))
         return letters
 
 
@@ -238,14 +254,15 @@ def _parts(request: Renew) -> list[Renew]:
     return [Renew(name, items[at : at + BATCH]) for at in range(0, len(items), BATCH)]
 
 
-def _batches(renewals: list[tuple[int, Renew]], most: int) -> list[list[tuple[int, Renew]]]:
+def _batches(renewals: list[_Part], most: int) -> list[list[_Part]]:
     """Put renewals together, ``most`` claims at a time (or a single renewal of more)."""
-    batches: list[list[tuple[int, Renew]]] = []
+    batches: list[list[_Part]] = []
     size = most
-    for place, request in renewals:
-        if size + len(request.items) > most:
+    for part in renewals:
+        count = len(part.request.items)
+        if size + count > most:
             batches.append([])
             size = 0
-        batches[-1].append((place, request))
-        size += len(request.items)
+        batches[-1].append(part)
+        size += count
     return batches

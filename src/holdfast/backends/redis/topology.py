@@ -43,6 +43,10 @@ class Topology(Protocol):
         """Forget what is known: it may be out of date."""
         ...
 
+    def start_anew(self) -> None:
+        """Begin, perhaps in a forked child: another thread may have been at it, in the parent."""
+        ...
+
 
 def topology_of(target: Target) -> Topology:
     """Choose by the kind of target."""
@@ -56,6 +60,9 @@ class Fixed:
 
     def __init__(self, where: Where) -> None:
         self._where = where
+
+    def start_anew(self) -> None:
+        """Nobody waits for anything here."""
 
     def known(self, slot: int) -> Where | None:  # noqa: ARG002 - the port's shape
         """Give the server."""
@@ -79,6 +86,10 @@ class Sentinels:
         self._target = target
         self._master: Where | None = None
         self._epoch = -1
+        self._lock = threading.Lock()
+
+    def start_anew(self) -> None:
+        """Wait for no thread that only the parent has."""
         self._lock = threading.Lock()
 
     def known(self, slot: int) -> Where | None:  # noqa: ARG002 - the port's shape
@@ -144,6 +155,10 @@ class ClusterMap:
         self._slots: list[Where | None] = []
         self._seeds = target.seeds
         self._told_by: Where | None = None
+        self._lock = threading.Lock()
+
+    def start_anew(self) -> None:
+        """Wait for no thread that only the parent has."""
         self._lock = threading.Lock()
 
     def known(self, slot: int) -> Where | None:

@@ -77,7 +77,11 @@ local function answer()
     if until_now then
         be_patient(until_now)
     end
-    if until_now or name.grant_of(id) or name.fate(id) then
+    local granted = name.grant_of(id)
+    if granted then
+        name.confirm()
+    end
+    if until_now or granted or name.fate(id) then
         return name.standing(id)
     end
     local why, detail = name.refusal(kind, capacity, weight)

@@ -15,6 +15,9 @@ local count, all, claims, standings = (#KEYS - #KEYS % 5) / 5, true, {}, {}
 
 local function standing_of(claim)
     local id = claim.id
+    if name.grant_of(id) then
+        name.confirm()
+    end
     if name.grant_of(id) or name.patience_of(id) or name.fate(id) then
         return name.standing(id), name.grant_of(id) ~= nil
     end

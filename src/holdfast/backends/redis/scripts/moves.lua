@@ -69,6 +69,14 @@ function name.put_down()
     end
 end
 
+-- Write the record also if nothing has changed. Whoever asks again for a grant, because the answer was
+-- lost, may have to hear from replicas that they have it (WAIT), and they speak only of what this
+-- connection wrote. A full server allows it after a first write that frees memory.
+function name.confirm()
+    call('HDEL', name.waiters, '')
+    name.changed = true
+end
+
 -- Remember for a minute how an id ended: one text, oldest first, cut back to some 64 at times.
 function name.bury(id, how)
     name.changed = true

@@ -17,6 +17,9 @@ end
 
 local done = outcome(kept[SWAPS], id)
 if done then
+    -- Asked again, because the answer was lost: replicas speak only of what is written now (WAIT).
+    call('HDEL', KEYS[1], '') -- a full server allows it, so it allows the next
+    call('HSET', KEYS[1], 'kept', stored)
     return {mark, 'swapped', tonumber(done), now}
 end
 local certain = kept[SWAPS] ~= '' and if_version >= kept[DROPPED] and 1 or 0

@@ -10,9 +10,11 @@ call('HDEL', KEYS[5], '') -- a first write that a full server allows: so it allo
 -- Renewal never shortens; that it never revives is the sweep's doing.
 local function prolong(grant, token, ttl)
     local good = grant[BROKEN] == '' and (token == 0 or token == grant[TOKEN])
+    if good then
+        name.changed = true -- also if it does not move: see name.confirm
+    end
     if good and now + ttl > grant[ENDS] then
         grant[ENDS] = now + ttl
-        name.changed = true
         name.keep_mark(ttl)
     end
 end

@@ -52,6 +52,7 @@ LUA = by_pytest("Lua differential", "tests/backends/redis/test_differential.py")
 LUA_FAMILIES = by_pytest(
     "Lua differential, families", "tests/backends/redis/test_family_differential.py"
 )
+ASKED_AGAIN = by_pytest("asked again", "tests/backends/redis/test_asked_again.py")
 BIRTH = by_pytest("birth mark", "tests/backends/redis/test_scripts_birth.py")
 BUNDLES = by_pytest("bundles", "tests/backends/redis/test_bundles.py")
 BREAKS = by_pytest("breaks", "tests/backends/redis/test_scripts_breaks.py")

@@ -1,6 +1,7 @@
 """Bugs in the backends: the rule in another language, the file, and what replies mean."""
 
 from tests.mutants.catchers import (
+    ASKED_AGAIN,
     BIRTH,
     BREAKS,
     BUNDLES,
@@ -28,6 +29,14 @@ MUTANTS = (
         "local age = not was_replica and",
         "local age =",
         BIRTH,
+    ),
+    Mutant(
+        "asked_again_and_not_written",
+        "replicas confirm a grant that they do not have, because it was found and not made",
+        "backends/redis/scripts/moves.lua",
+        "    call('HDEL', name.waiters, '')\n    name.changed = true\n",
+        "",
+        ASKED_AGAIN,
     ),
     Mutant(
         "lua_claim_counts_tokens_alone",

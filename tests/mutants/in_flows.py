@@ -61,6 +61,15 @@ MUTANTS = (
         FLOWS,
     ),
     Mutant(
+        "confirmed_though_broken",
+        "a body starts under a grant that was broken while it was being confirmed",
+        "flows/begin.py",
+        "        # It may have been broken, or its client closed, while it was being confirmed.\n"
+        "        return state if ticket.good() else never_began(session, order, trip, state)\n",
+        "        return state\n",
+        FLOWS,
+    ),
+    Mutant(
         "the_first_copy_is_forgotten",
         "busy after a lost reply: the first copy of the claim may still be granted",
         "flows/acquire.py",

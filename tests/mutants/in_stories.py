@@ -91,7 +91,7 @@ MUTANTS = (
         "company_is_not_lost_together",
         "who loses one of several names goes on with the others",
         "flows/lose.py",
-        "    if state.company is not None:\n        _lose_company(session, state)",
+        "        if state.company is not None:\n            _lose_company(session, state)",
         "",
         FAMILY,
     ),

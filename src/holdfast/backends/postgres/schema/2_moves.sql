@@ -49,11 +49,9 @@ BEGIN
     RETURN NULL;
 END $$;
 
--- Give back an inbox's lock that was got by trying: nobody else has it. A session's own lock is no hindrance to
--- itself, so the inbox is open all the same if it is this session's.
+-- Whether this session listens to an inbox: its own lock is no hindrance to itself.
 CREATE FUNCTION holdfast.is_own(a_inbox text) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
-    PERFORM pg_advisory_unlock(('x' || right(a_inbox, 16))::bit(64)::bigint);
     RETURN EXISTS (SELECT FROM pg_listening_channels() AS own WHERE own = a_inbox);
 END $$;
 
@@ -62,7 +60,11 @@ END $$;
 CREATE FUNCTION holdfast.is_open(a_inbox text) RETURNS boolean LANGUAGE sql VOLATILE
 RETURN CASE
     WHEN a_inbox = '' OR right(a_inbox, 1) = '?' THEN true
-    WHEN pg_try_advisory_lock(('x' || right(a_inbox, 16))::bit(64)::bigint) THEN holdfast.is_own(a_inbox)
+    -- Got by trying: nobody else has it. It is given back in the same breath, for a statement that is cancelled
+    -- in between would leave this session with it, and the client could never listen again.
+    WHEN pg_try_advisory_lock(('x' || right(a_inbox, 16))::bit(64)::bigint) THEN CASE
+        WHEN pg_advisory_unlock(('x' || right(a_inbox, 16))::bit(64)::bigint) THEN holdfast.is_own(a_inbox)
+    END
     ELSE true
 END;
 

@@ -120,7 +120,7 @@ def test_nobody_ends_the_keeper(by: str, caplog: pytest.LogCaptureFixture) -> No
         if isinstance(event, Renewed):
             renewed.append(event.name)
 
-    with Client(url, ttl=1.5, observers=[see, observe]) as client, Client(url) as boss:
+    with Client(url, ttl=6, observers=[see, observe]) as client, Client(url) as boss:
         one, two = client.lock("one", on_loss="flag").acquire(), client.lock("two").acquire()
         if by == "callback":
             one.on_lost(leave)

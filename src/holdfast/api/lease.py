@@ -117,10 +117,11 @@ class _LeaseFace:
         return lost_error(self._engine.session, self._state)
 
     def _complain(self) -> None:
-        """Raise ``LockLost`` for a lease that was not good to its end, once."""
+        """Raise ``LockLost`` for a lease that was not good to its end, once to whoever let go."""
         state = self._state
-        if state.loss and not state.complained and self._on_loss != "flag":
-            state.complained = True
+        lost = state.loss or (not state.released and self.lost)  # an inner ``with`` lets nothing go
+        if lost and not state.complained and self._on_loss != "flag":
+            state.complained = state.released  # what the inner one says, the outer one says too
             raise self._lost_error()
 
     def __repr__(self) -> str:

@@ -81,6 +81,19 @@ class TestReentrancy:
             await alice.release(first)
         assert second.held or second.lost
 
+    async def test_a_loss_is_told_to_every_level(self, world: World) -> None:
+        """Whoever swallows it inside is told again outside, and after the last release no more."""
+        alice, bob = world.party(), world.party()
+        lock = alice.lock("x", reentrant=True, on_loss="raise")
+        lease = await alice.take(lock)
+        assert await alice.take(lock) is lease
+        await bob.break_lock("x", lease.token)
+        await eventually_async(lambda: not lease.held, 10.0, "the end of the lease")
+        for _ in range(2):
+            with pytest.raises(LockLost):
+                await alice.release(lease)
+        await alice.release(lease)
+
     async def test_a_released_lease_can_be_waited_for(self, world: World) -> None:
         """That an owner once held a name does not keep it from waiting for it."""
         alice, bob = world.party(), world.party()

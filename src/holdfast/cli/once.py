@@ -121,7 +121,7 @@ def _work(
     if lease.lost:
         return codes.LOST
     ended = stage.last
-    by_itself = ended is not None and not ended.child.died_of_signal and not ended.asked_to_end
+    by_itself = ended is not None and not ended.child.died_of and not ended.asked_to_end
     if by_itself and (code == codes.DONE or keep_failures):
         visit.store(_outcome(code, capture))
     return code

@@ -20,7 +20,7 @@ from holdfast.cli.capture import LIMIT, Capture
 from holdfast.cli.child import CannotStart
 from holdfast.cli.connect import connect
 from holdfast.cli.outlet import write_all
-from holdfast.cli.report import NobodyReads, say
+from holdfast.cli.report import say, writing
 from holdfast.cli.signals import Inbox
 from holdfast.cli.stage import Stage, Stopped
 from holdfast.values import Json, printable
@@ -142,10 +142,8 @@ def _replay(outcome: Any) -> int:
         say("this key stands for something that was not stored by `holdfast once`")
         return codes.USAGE
     for descriptor, stream in ((2, "stderr"), (1, "stdout")):
-        try:
+        with writing():
             write_all(descriptor, b64decode(outcome[stream]))
-        except BrokenPipeError as error:
-            raise NobodyReads from error
     if outcome.get("cut"):
         say(f"it printed more than the {LIMIT // 1024} KiB of each stream that were kept")
     code: int = outcome["code"]

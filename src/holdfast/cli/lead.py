@@ -101,7 +101,7 @@ class _Candidate:
         self._answered = True
         try:
             with lease, leased.inheritable(self._client.lifeline()) as stage.keep_open:
-                tether = leased.tether(lease, self._ttl, self._ttl, stage)
+                tether = leased.tether(lease, self._ttl, None, stage)
                 code = leased.perform(lease, tether, self._command, stage)
         except Stopped:
             return codes.LOST

@@ -71,7 +71,6 @@ def command(
     A CMD that fails is not kept and can be tried again, unless --store-failures is given. Up to 256
     KiB of each stream are kept.
     """
-    life = ttl if max_hold is None else min(ttl, max_hold)
     with Inbox() as inbox, Stage(inbox) as stage, ExitStack() as afterwards:
         try:
             with connect(url, label or printable(Path(command[0]).name)) as client:
@@ -88,7 +87,7 @@ def command(
                     # Who reads our output may take long; nobody else has to wait for that.
                     capture = afterwards.enter_context(Capture(inbox))
                     return _work(
-                        visit, ttl, life, command, stage, capture, keep_failures=store_failures
+                        visit, ttl, max_hold, command, stage, capture, keep_failures=store_failures
                     )
         except CannotStart as error:
             say(str(error))
@@ -100,7 +99,7 @@ def command(
 def _work(
     visit: OnceRun,
     ttl: float,
-    life: float,
+    max_hold: float | None,
     command: Sequence[str],
     stage: Stage,
     capture: Capture,
@@ -111,7 +110,7 @@ def _work(
     visit.give_up()  # whatever ends us before there is an outcome is no mistake of ours
     lease = visit.lease
     assert lease is not None  # noqa: S101 - it is not done
-    tether = leased.tether(lease, ttl, life, stage)
+    tether = leased.tether(lease, ttl, max_hold, stage)
     stage.output = capture.output
     try:
         code = leased.perform(lease, tether, command, stage)

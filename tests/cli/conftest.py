@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.keyboard import Keyboard
 from tests.cli.shell import Shell
 
 # Under nohup, say, SIGHUP comes ignored, and whatever we start would inherit that.
@@ -19,3 +20,12 @@ def shell(tmp_path: Path) -> Iterator[Shell]:
     with Shell(tmp_path) as shell:
         yield shell
     signal.signal(signal.SIGHUP, before)
+
+
+@pytest.fixture
+def keyboards() -> Iterator[list[Keyboard]]:
+    """Collect terminals that are closed in the end."""
+    opened: list[Keyboard] = []
+    yield opened
+    for keyboard in opened:
+        keyboard.close()

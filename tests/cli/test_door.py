@@ -1,5 +1,6 @@
 """What every command line has in common: help, version, wrong usage, errors in one line."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -91,6 +92,18 @@ def test_the_docs_name_the_same_codes() -> None:
     text = DOCS.read_text("utf-8")
     for code, meaning in codes.MEANINGS.items():
         assert f"| {code} | {meaning} |" in text
+
+
+def test_the_docs_name_the_commands_without_json(shell: Shell) -> None:
+    """docs/cli.md says once, and truly, which commands take no --json."""
+    _, *sections = DOCS.read_text("utf-8").split("\n### JSON\n")
+    assert len(sections) == 1
+    words = re.match(r"\s*Every command but (.*?) takes `--json`", sections[0])
+    assert words is not None
+    without = {
+        command for command in MODULES if "--json" not in shell.run(command, "--help").stdout
+    }
+    assert set(re.findall(r"`(\w+)`", words[1])) == without
 
 
 def test_version(shell: Shell) -> None:

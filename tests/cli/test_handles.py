@@ -1,5 +1,6 @@
 """``holdfast acquire``, ``renew``, ``release``: a lease without a process."""
 
+import base64
 import os
 import signal
 
@@ -84,7 +85,25 @@ def test_a_short_ttl_ends_by_itself(shell: Shell) -> None:
     assert shell.run("renew", handle).returncode == 70
 
 
-@pytest.mark.parametrize("text", ["nonsense", "hf1-", "hf1-AAAA", ""])
+def damaged(cells: str) -> str:
+    """Write something else in the form of a handle."""
+    return "hf1-" + base64.urlsafe_b64encode(cells.encode()).decode()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "nonsense",
+        "hf1-",
+        "hf1-AAAA",
+        "",
+        damaged('["n",1e999,10,"abc"]'),
+        damaged('["n",1,Infinity,"abc"]'),
+        damaged('["n",1,10,"\\ud800"]'),
+        damaged("[" * 5000),
+    ],
+    ids=range(8),
+)
 def test_not_a_handle(shell: Shell, text: str) -> None:
     """What is not a handle is wrong usage, told without a traceback."""
     for command in ("renew", "release"):

@@ -118,13 +118,19 @@ def test_a_command_that_ends_while_the_wrapper_is_paused(shell: Shell) -> None:
     assert "lost" in wrapper.stderr.read()
 
 
-def test_max_hold(shell: Shell) -> None:
-    """A command that runs longer than --max-hold is stopped, as if the lease was lost."""
+@pytest.mark.parametrize("ttl, max_hold", [("30s", "6s"), ("6s", "9s")])
+def test_max_hold(shell: Shell, ttl: str, max_hold: str) -> None:
+    """A command that runs longer than --max-hold is stopped, and that is the reason given."""
     started_at = time.monotonic()
-    wrapper = shell.start("run", "job", "--max-hold", "2s", "--", "sh", "-c", OBEDIENT)
+    limits = ("--ttl", ttl, "--max-hold", max_hold)
+    wrapper = shell.start("run", "job", *limits, "--", "sh", "-c", OBEDIENT)
     output = lines(wrapper)
     next(output)
     assert next(output) == "told"
     assert wrapper.wait() == 70
     assert time.monotonic() - started_at > 1
     assert not shell.client().show("job").held
+    assert wrapper.stderr is not None
+    said = wrapper.stderr.read()
+    assert said.startswith("holdfast: stopping the command: the lease on 'job'")
+    assert ": --max-hold is over\n" in said

@@ -1,75 +1,14 @@
 """``holdfast run`` at a terminal: Ctrl-C, Ctrl-Z, reading the keyboard, and a shell with jobs."""
 
-import os
-import re
-import select
 import shlex
 import shutil
-import signal
-import subprocess
-import sys
-from collections.abc import Iterator
 
 import pytest
 
-from tests.cli.shell import PATIENCE, PROGRAM, Shell, alive, until
-
-ON_TERMINAL = """
-import fcntl, os, sys, termios
-fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-os.execvp(sys.argv[1], sys.argv[1:])
-"""
-"""Becomes a program whose stdin is its controlling terminal, as after a login."""
-
+from tests.cli.keyboard import Keyboard
+from tests.cli.shell import PROGRAM, Shell, alive, until
 
 needs_bash = pytest.mark.skipif(shutil.which("bash") is None, reason="needs job control")
-
-
-class Keyboard:
-    """A terminal with a person in front of it."""
-
-    def __init__(self, shell: Shell, *command: str) -> None:
-        self._master, terminal = os.openpty()
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", ON_TERMINAL, *command],
-            stdin=terminal,
-            stdout=terminal,
-            stderr=terminal,
-            cwd=shell.folder,
-            env={**shell.env, "PS1": "$ ", "HISTFILE": ""},
-            start_new_session=True,
-        )
-        os.close(terminal)
-        self._screen = ""
-
-    def type(self, text: str) -> None:
-        """Press keys."""
-        os.write(self._master, text.encode())
-
-    def read(self, pattern: str) -> str:
-        """Wait until the screen shows it, and give its last group; then look further on."""
-        while (found := re.search(pattern, self._screen)) is None:
-            ready, _, _ = select.select([self._master], [], [], PATIENCE)
-            assert ready, f"no {pattern!r} on the screen: {self._screen!r}"
-            self._screen += os.read(self._master, 4096).decode()
-        self._screen = self._screen[found.end() :]
-        return str(found[found.re.groups])
-
-    def close(self) -> None:
-        """Go away."""
-        if self.process.poll() is None:
-            os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
-        os.close(self._master)
-
-
-@pytest.fixture
-def keyboards() -> Iterator[list[Keyboard]]:
-    """Collect terminals that are closed in the end."""
-    opened: list[Keyboard] = []
-    yield opened
-    for keyboard in opened:
-        keyboard.close()
 
 
 def test_ctrl_c(shell: Shell, keyboards: list[Keyboard]) -> None:

@@ -39,7 +39,7 @@ class Handle:
 
     @classmethod
     def parse(cls, text: str) -> Handle:
-        """Read what ``str`` wrote."""
+        """Read what ``str`` wrote; ``Misuse`` for anything else, whatever was done to it."""
         text = text.strip()
         try:
             if not text.startswith(_MARK):
@@ -47,11 +47,24 @@ class Handle:
             body = text.removeprefix(_MARK)
             cells = base64.urlsafe_b64decode(body + "=" * (-len(body) % 4))
             name, token, ttl, claim_id = json.loads(cells)
-            return cls(checked_name(name), int(token), float(ttl), str(claim_id))
-        except (ValueError, TypeError):
+            return cls(checked_name(name), _token(token), _ttl(ttl), checked_name(claim_id))
+        except (Misuse, ValueError, TypeError, RecursionError):
+            # Not what these say: they may quote the secret.
             raise Misuse(
                 "this is not a handle; give the line that `holdfast acquire` printed"
             ) from None
+
+
+def _token(value: object) -> int:
+    if type(value) is int and 0 < value < 1 << 63:
+        return value
+    raise ValueError("token")
+
+
+def _ttl(value: object) -> float:
+    if type(value) is float or type(value) is int:
+        return positive(value, "ttl")
+    raise ValueError("ttl")
 
 
 def acquire_handle(

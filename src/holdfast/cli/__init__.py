@@ -9,11 +9,14 @@ from __future__ import annotations
 import gc
 import sys
 
+from holdfast.cli.streams import fill_closed
+
 EXTRA = {"click", "rich"}
 
 
 def main() -> int:
     """Run ``holdfast`` with the process's own arguments; give the exit code."""
+    fill_closed()
     try:
         from holdfast.cli.app import serve
 

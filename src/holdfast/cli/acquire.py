@@ -9,7 +9,7 @@ import click
 from holdfast.api.handle import acquire_handle, release_handle
 from holdfast.cli import codes, options
 from holdfast.cli.connect import Where, connect
-from holdfast.cli.report import NobodyReads, put, put_json
+from holdfast.cli.report import CannotWrite, NobodyReads, put, put_json
 from holdfast.cli.signals import Inbox
 
 
@@ -36,7 +36,10 @@ def command(
                 put_json({"name": name, "token": handle.token, "ttl": ttl, "handle": str(handle)})
             else:
                 put(str(handle))
-        except (NobodyReads, OSError):  # nobody has got the handle, so nobody could give it back
+        except (
+            NobodyReads,
+            CannotWrite,
+        ):  # nobody has got the handle, so nobody could give it back
             release_handle(client, handle)
             raise
     return codes.DONE

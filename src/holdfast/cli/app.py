@@ -17,7 +17,7 @@ import click
 
 from holdfast import __version__
 from holdfast.cli import codes
-from holdfast.cli.report import NobodyReads, say
+from holdfast.cli.report import CannotWrite, NobodyReads, say
 from holdfast.cli.signals import Interrupted
 from holdfast.errors import HoldfastError
 
@@ -95,4 +95,7 @@ def serve(args: Sequence[str]) -> int:
         code = codes.SIGNALLED + signal.SIGINT
     except NobodyReads:
         code = codes.SIGNALLED + signal.SIGPIPE
+    except CannotWrite as error:
+        say(str(error))
+        code = codes.NOT_WRITTEN
     return code

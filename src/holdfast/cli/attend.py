@@ -19,6 +19,7 @@ from math import inf
 from typing import Protocol
 
 from holdfast import clock
+from holdfast.cli import codes
 from holdfast.cli.child import Child
 from holdfast.cli.report import say
 from holdfast.cli.signals import ENDING, PASSED, Inbox
@@ -30,6 +31,7 @@ LOOK = 1.0
 SETTLING = 0.02
 """How often we look after a SIGKILL: members that are not our children do not tell us their end."""
 
+_KEYS = (signal.SIGINT, signal.SIGQUIT)
 _JOB_CONTROL = (signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU)
 
 
@@ -89,12 +91,22 @@ class Attendance:
         self.child = child
         self.lost = False
         self.asked_to_end: int | None = None
+        self.at_keyboard = False  # whether the terminal was lent to the command when it ended
         self._inbox = inbox
         self._tether = tether
         self._terminal = terminal
         self._kill_at = inf  # -inf: it has been done
         self._out_of_reach = False
         self._continue = False
+
+    @property
+    def ended_by_key(self) -> int | None:
+        """The signal of a key (Ctrl-C's, say) that ended the command; a key does not reach us.
+
+        A shell says it with its code. Without a terminal such a code is a code like any other.
+        """
+        signum = self.child.code - codes.SIGNALLED
+        return signum if self.at_keyboard and signum in _KEYS else None
 
     def see_out(self) -> None:
         """Return when nothing of the group is left."""

@@ -42,11 +42,15 @@ class Child:
         env: Mapping[str, str] | None = None,
         keep_open: Sequence[int] = (),
         terminal: Terminal | None = None,
+        lend: bool = True,
         output: tuple[int, int] | None = None,
     ) -> Self:
-        """Start ``command``. Call it in the main thread: see ``kernel.dies_with_this_process``."""
+        """Start ``command``, in front of the terminal if that is to be lent.
+
+        Call it in the main thread: see ``kernel.dies_with_this_process``.
+        """
         arrange_death = kernel.dies_with_this_process()
-        lend = terminal is not None and terminal.undivided
+        lend = lend and terminal is not None and terminal.undivided
         stdout, stderr = output or (None, None)
 
         def before_exec() -> None:
@@ -83,9 +87,10 @@ class Child:
         return self._process.returncode is not None
 
     @property
-    def died_of_signal(self) -> bool:
-        """Whether a signal ended it: then its code is no word of its own."""
-        return self._process.returncode is not None and self._process.returncode < 0
+    def died_of(self) -> int | None:
+        """The signal that ended it, if one did: then its code is no word of its own."""
+        returncode: int | None = self._process.returncode
+        return -returncode if returncode is not None and returncode < 0 else None
 
     @property
     def code(self) -> int:

@@ -20,6 +20,7 @@ USAGE = 2
 VIOLATED = 3
 UNAVAILABLE = 69
 LOST = 70
+NOT_WRITTEN = 74
 BUSY = 75
 NOT_EXECUTABLE = 126
 NOT_FOUND = 127
@@ -32,6 +33,7 @@ MEANINGS = {
     "3": "verify: a promise was not kept; the report says which, and proves it",
     "69": "the backend is unavailable",
     "70": "the lease is lost; for run and lead --once: the command was stopped before it could end",
+    "74": "the output could not be written: the disk is full, say, or stdout is closed",
     "75": "busy: somebody else holds it, and --wait is over (run: --busy-code changes this)",
     "126": "run, lead, once: the command is not executable",
     "127": "run, lead, once: the command was not found",

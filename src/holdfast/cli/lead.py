@@ -7,7 +7,6 @@ when the lease is lost the command is stopped before it can end, as ``run`` does
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -86,7 +85,7 @@ class _Candidate:
                 say(str(error))
                 return error.code
             else:
-                if once or self._stage.asked_to_end is not None or code == _INTERRUPTED:
+                if once or self._asked_to_end():
                     return code
                 ended = f"the command has ended with {code}"
             if clock.now() - started_at >= STEADY:
@@ -102,11 +101,21 @@ class _Candidate:
         self._answered = True
         try:
             with lease, leased.inheritable(self._client.lifeline()) as stage.keep_open:
-                tether = leased.tether(lease, self._ttl, self._ttl, stage)
+                tether = leased.tether(lease, self._ttl, None, stage)
                 code = leased.perform(lease, tether, self._command, stage)
         except Stopped:
             return codes.LOST
         return codes.LOST if lease.lost else code
+
+    def _asked_to_end(self) -> bool:
+        """Whether a signal, or a key, has asked more than this one command to end.
+
+        A key at the terminal goes to the command alone, and is meant for all of us. Who handles it
+        and ends with a code of its own cannot be told from who ends by itself.
+        """
+        last = self._stage.last
+        by_key = last is not None and last.ended_by_key is not None
+        return by_key or self._stage.asked_to_end is not None
 
     def _rest(self) -> None:
         """Leave it to others for a while; a signal that asks us to end is heeded at once."""
@@ -116,7 +125,3 @@ class _Candidate:
             for signum in self._stage.inbox.wait(left):
                 if signum in ENDING:
                     raise Interrupted(signum)
-
-
-_INTERRUPTED = codes.SIGNALLED + signal.SIGINT
-"""A Ctrl-C at the terminal goes to the command alone, and is meant for all of us."""

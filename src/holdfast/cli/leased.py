@@ -13,18 +13,18 @@ from contextlib import contextmanager
 from holdfast.api.lease import Lease
 from holdfast.cli.report import say
 from holdfast.cli.stage import Stage
-from holdfast.cli.tether import LeaseTether
+from holdfast.cli.tether import LeaseTether, full_life
 
 FULL = 2 / 3
 """A lease with less than this share of its life left was handed over and not yet filled up."""
 
 
-def tether(lease: Lease, ttl: float, life: float, stage: Stage) -> LeaseTether:
-    """Fill the lease up to its full ``life``, and tie what is performed on ``stage`` to it."""
-    if lease.remaining < life * FULL:
+def tether(lease: Lease, ttl: float, max_hold: float | None, stage: Stage) -> LeaseTether:
+    """Fill the lease up to its full life, and tie what is performed on ``stage`` to it."""
+    if lease.remaining < full_life(ttl, max_hold) * FULL:
         lease.extend(ttl)
     lease.on_lost(stage.inbox.ring)
-    return LeaseTether(lease, life)
+    return LeaseTether(lease, ttl, max_hold)
 
 
 def perform(lease: Lease, tether: LeaseTether, command: Sequence[str], stage: Stage) -> int:

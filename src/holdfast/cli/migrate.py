@@ -6,6 +6,7 @@ import click
 
 from holdfast.api.migration import migrate, migration_script
 from holdfast.cli import codes, options
+from holdfast.cli.connect import show_warnings
 from holdfast.cli.report import put
 
 
@@ -27,6 +28,7 @@ def command(*, sql: bool, since: int, url: str | None) -> int:
     """
     if since and not sql:
         raise click.UsageError("--since goes with --sql; without it the database is asked")
+    show_warnings()
     for line in (migration_script(url, since) if sql else migrate(url)).splitlines():
         put(line)
     return codes.DONE

@@ -6,7 +6,6 @@ printed and its exit code, and store that. Who comes meanwhile waits for it.
 
 from __future__ import annotations
 
-import os
 from base64 import b64decode, b64encode
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -20,7 +19,8 @@ from holdfast.cli import codes, leased, options
 from holdfast.cli.capture import LIMIT, Capture
 from holdfast.cli.child import CannotStart
 from holdfast.cli.connect import Where, connect
-from holdfast.cli.report import NobodyReads, say
+from holdfast.cli.outlet import write_all
+from holdfast.cli.report import say, writing
 from holdfast.cli.signals import Inbox
 from holdfast.cli.stage import Stage, Stopped
 from holdfast.values import Json, printable
@@ -71,8 +71,7 @@ def command(
     A CMD that fails is not kept and can be tried again, unless --store-failures is given. Up to 256
     KiB of each stream are kept.
     """
-    life = ttl if max_hold is None else min(ttl, max_hold)
-    with Inbox() as inbox, Stage(inbox) as stage:
+    with Inbox() as inbox, Stage(inbox) as stage, ExitStack() as afterwards:
         try:
             with connect(where, label or printable(Path(command[0]).name)) as client:
                 once = client.once(
@@ -82,9 +81,14 @@ def command(
                     with inbox.interrupting():
                         visit = stack.enter_context(once)
                     if visit.done:
-                        return _replay(visit.result)
+                        with inbox.interrupting():
+                            return _replay(visit.result)
                     stage.keep_open = stack.enter_context(leased.inheritable(client.lifeline()))
-                    return _work(visit, ttl, life, command, stage, keep_failures=store_failures)
+                    # Who reads our output may take long; nobody else has to wait for that.
+                    capture = afterwards.enter_context(Capture(inbox))
+                    return _work(
+                        visit, ttl, max_hold, command, stage, capture, keep_failures=store_failures
+                    )
         except CannotStart as error:
             say(str(error))
             return error.code
@@ -95,9 +99,10 @@ def command(
 def _work(
     visit: OnceRun,
     ttl: float,
-    life: float,
+    max_hold: float | None,
     command: Sequence[str],
     stage: Stage,
+    capture: Capture,
     *,
     keep_failures: bool,
 ) -> int:
@@ -105,14 +110,17 @@ def _work(
     visit.give_up()  # whatever ends us before there is an outcome is no mistake of ours
     lease = visit.lease
     assert lease is not None  # noqa: S101 - it is not done
-    tether = leased.tether(lease, ttl, life, stage)
-    with Capture() as capture:
-        stage.output = capture.output
+    tether = leased.tether(lease, ttl, max_hold, stage)
+    stage.output = capture.output
+    try:
         code = leased.perform(lease, tether, command, stage)
+    finally:
+        capture.hurry = stage.asked_to_end is not None
+    capture.complete()
     if lease.lost:
         return codes.LOST
     ended = stage.last
-    by_itself = ended is not None and not ended.child.died_of_signal and not ended.asked_to_end
+    by_itself = ended is not None and not ended.child.died_of and not ended.asked_to_end
     if by_itself and (code == codes.DONE or keep_failures):
         visit.store(_outcome(code, capture))
     return code
@@ -133,12 +141,8 @@ def _replay(outcome: Any) -> int:
         say("this key stands for something that was not stored by `holdfast once`")
         return codes.USAGE
     for descriptor, stream in ((2, "stderr"), (1, "stdout")):
-        data = b64decode(outcome[stream])
-        try:
-            while data:
-                data = data[os.write(descriptor, data) :]
-        except BrokenPipeError as error:
-            raise NobodyReads from error
+        with writing():
+            write_all(descriptor, b64decode(outcome[stream]))
     if outcome.get("cut"):
         say(f"it printed more than the {LIMIT // 1024} KiB of each stream that were kept")
     code: int = outcome["code"]

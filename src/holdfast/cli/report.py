@@ -10,6 +10,8 @@ import contextlib
 import logging
 import os
 import sys
+from collections.abc import Iterator
+from typing import TextIO
 
 from holdfast.values import Json, printable
 
@@ -22,22 +24,44 @@ def say(text: str) -> None:
         sys.stderr.flush()
     except (OSError, ValueError):
         # What is left in the buffer would be tried again at the exit, and change its code.
-        with contextlib.suppress(OSError, ValueError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
+        _let_go(sys.stderr)
 
 
 class NobodyReads(Exception):
     """Whoever read our output has seen enough, or was never there."""
 
 
+class CannotWrite(Exception):
+    """Our output did not get where it should: the disk is full, stdout is closed."""
+
+    def __init__(self, error: OSError) -> None:
+        super().__init__(f"cannot write the output: {error.strerror or error}")
+
+
 def put(line: str) -> None:
     """Write one line to stdout, at once."""
-    try:
+    with writing():
         sys.stdout.write(f"{printable(line)}\n")
         sys.stdout.flush()
+
+
+@contextlib.contextmanager
+def writing() -> Iterator[None]:
+    """Tell errors of what is written to stdout inside from all others; it cannot go on then."""
+    try:
+        yield
     except BrokenPipeError as error:  # click would end with 1 here, without asking
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _let_go(sys.stdout)
         raise NobodyReads from error
+    except OSError as error:
+        _let_go(sys.stdout)
+        raise CannotWrite(error) from error
+
+
+def _let_go(stream: TextIO) -> None:
+    """Write to nowhere from now on."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def put_json(value: Json) -> None:

@@ -21,7 +21,7 @@ from holdfast.cli.share import Share, sharing
 from holdfast.cli.signals import Inbox
 from holdfast.cli.slotted import Terms, in_slot
 from holdfast.cli.stage import Stage, Stopped
-from holdfast.cli.tether import SHARE
+from holdfast.cli.tether import SHARE, full_life
 from holdfast.errors import LockBusy
 from holdfast.values import printable
 
@@ -80,10 +80,10 @@ def command(  # noqa: PLR0911 - one for each way in which it can end
     of it is left behind. CMD finds the lock's fencing token in $HOLDFAST_TOKEN, and with --permits
     its own slot in $HOLDFAST_SLOT.
     """
-    life = ttl if max_hold is None else min(ttl, max_hold)
+    asking = Untethered(full_life(ttl, max_hold) * SHARE)
     with Inbox() as inbox, Stage(inbox) as stage:
         try:
-            if unless is not None and stage.ask(unless, Untethered(life * SHARE)):
+            if unless is not None and stage.ask(unless, asking):
                 return codes.DONE
             with connect(where, label or printable(Path(command[0]).name)) as client:
                 if per is not None:
@@ -98,7 +98,7 @@ def command(  # noqa: PLR0911 - one for each way in which it can end
                 with inbox.interrupting():
                     lease = claim()
                 with lease, leased.inheritable(client.lifeline()) as stage.keep_open:
-                    tether = leased.tether(lease, ttl, life, stage)
+                    tether = leased.tether(lease, ttl, max_hold, stage)
                     if unless is not None and stage.ask(unless, tether):
                         return codes.DONE
                     code = leased.perform(lease, tether, command, stage)

@@ -32,7 +32,6 @@ def in_slot(
     stage: Stage,
 ) -> int:
     """Run ``command`` if nobody has completed it in this slot; give the exit code."""
-    ttl, max_hold = terms["ttl"], terms["max_hold"]
     singleton = client.singleton(name, per, "wait", on_loss="flag", **terms)
     with stage.inbox.interrupting():
         turn = singleton.turn()
@@ -40,7 +39,7 @@ def in_slot(
         return codes.DONE
     lease = turn.lease
     with turn, leased.inheritable(client.lifeline()) as stage.keep_open:
-        tether = leased.tether(lease, ttl, ttl if max_hold is None else min(ttl, max_hold), stage)
+        tether = leased.tether(lease, terms["ttl"], terms["max_hold"], stage)
         if unless is not None and stage.ask(unless, tether):
             return codes.DONE
         code = leased.perform(lease, tether, command, stage)

@@ -14,7 +14,7 @@ from holdfast.cli import kernel
 from holdfast.cli.attend import Attendance, Tether, must_stop
 from holdfast.cli.child import Child
 from holdfast.cli.report import say
-from holdfast.cli.signals import Inbox, Interrupted
+from holdfast.cli.signals import ENDING, Inbox, Interrupted
 from holdfast.cli.terminal import Terminal
 
 
@@ -53,13 +53,19 @@ class Stage:
         return self._attended(command, tether).child.code
 
     def ask(self, question: str, tether: Tether) -> bool:
-        """Run a shell command for its answer; a signal that ends the question ends us too."""
-        attendance = self._attended(["/bin/sh", "-c", question], tether)
-        if attendance.asked_to_end is not None:
-            raise Interrupted(attendance.asked_to_end)
+        """Run a shell command for its answer; a signal that ends the question ends us too.
+
+        It is not lent the terminal until it reads: a Ctrl-C is meant for us, whatever the question
+        makes of it, and where only the question heard it, its end has to tell.
+        """
+        attendance = self._attended(["/bin/sh", "-c", question], tether, lend=False)
+        died_of = attendance.child.died_of
+        heard = attendance.asked_to_end or attendance.ended_by_key
+        if signum := heard or (died_of if died_of in ENDING else None):
+            raise Interrupted(signum)
         return attendance.child.code == 0
 
-    def _attended(self, command: Sequence[str], tether: Tether) -> Attendance:
+    def _attended(self, command: Sequence[str], tether: Tether, *, lend: bool = True) -> Attendance:
         self.inbox.raise_if_asked()
         if must_stop(tether):
             say(f"not starting the command: {tether.why()}")
@@ -69,6 +75,7 @@ class Stage:
             env=self.env,
             keep_open=self.keep_open,
             terminal=self._terminal,
+            lend=lend,
             output=self.output,
         )
         attendance = self.last = Attendance(child, self.inbox, tether, self._terminal)
@@ -79,7 +86,7 @@ class Stage:
             raise
         finally:
             if self._terminal is not None:
-                self._terminal.take_back()
+                attendance.at_keyboard = self._terminal.take_back()
         self.asked_to_end = self.asked_to_end or attendance.asked_to_end
         if attendance.lost:
             raise Stopped

@@ -16,14 +16,22 @@ LONGEST_MARGIN = 0.25
 """For the last signal to be sent, acted upon and seen to have worked."""
 
 
-class LeaseTether:
-    """Keeps a command within its lease of ``life`` seconds."""
+def full_life(ttl: float, max_hold: float | None) -> float:
+    """Give how long a lease lives that has just been filled up."""
+    return ttl if max_hold is None else min(ttl, max_hold)
 
-    def __init__(self, lease: Lease, life: float) -> None:
+
+class LeaseTether:
+    """Keeps a command within its lease, which has just been granted."""
+
+    def __init__(self, lease: Lease, ttl: float, max_hold: float | None) -> None:
+        life = full_life(ttl, max_hold)
         self.grace = life * SHARE
         self.margin = min(LONGEST_MARGIN, life / 20)
         self._lease = lease
         self._ends_at = -inf
+        # Whoever renews cannot get beyond the limit, and who gets this far was not short of much.
+        self._limit_nears_at = clock.now() + (inf if max_hold is None else max_hold - ttl * SHARE)
 
     def left(self) -> float:
         """Seconds until its end; 0 or less when it is over.
@@ -47,7 +55,10 @@ class LeaseTether:
         what = f"the lease on {lease.name!r} (token {lease.token})"
         if reason := self._reason():
             return f"{what} is lost: {reason}"
-        return f"{what} ends in {readable(lease.remaining)} and could not be renewed"
+        left = lease.remaining
+        at_limit = clock.now() + left >= self._limit_nears_at
+        why = ": --max-hold is over" if at_limit else " and could not be renewed"
+        return f"{what} ends in {readable(left)}{why}"
 
     def _reason(self) -> str:
         try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.errors import Misuse
 from holdfast.values import origin, printable
@@ -136,8 +136,10 @@ def _database(thing: object) -> str:
     if told is not None:  # a connection of Django
         place = f"{told['HOST']}:{told['PORT']}" if told["PORT"] else f"{told['HOST']}"
         return f"{place}/{told['NAME']}"
-    info = getattr(thing, "info", None)
-    return f"{info.host}:{info.port}/{info.dbname}" if info is not None else ""
+    info: Any = getattr(thing, "info", None)
+    if not hasattr(info, "get_parameters") or getattr(thing, "closed", False):
+        return ""
+    return f"{info.host}:{info.port}/{info.dbname}"
 
 
 def default_file() -> Path:

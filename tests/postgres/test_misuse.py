@@ -16,6 +16,7 @@ from sqlalchemy.pool import NullPool
 
 from holdfast import BackendUnavailable, Client, LockLost, Misuse
 from holdfast.postgres import fence, guard, xact_lock
+from holdfast.postgres.refusals import state_of
 from tests.servers.shared_postgres import shared_postgres
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]  # the first test starts a server
@@ -154,3 +155,11 @@ def test_nothing_is_imported_that_nobody_brought() -> None:
     loaded = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
     assert "holdfast" in loaded
     assert {"psycopg", "sqlalchemy", "django", "asyncio"}.isdisjoint(loaded)
+
+
+def test_the_state_of_an_error_of_pg8000() -> None:
+    """It keeps it in a mapping, as the first argument; SQLAlchemy wraps the whole."""
+    told = Exception({"S": "ERROR", "C": "HF001", "M": "not held"})
+    wrapped = sqlalchemy.exc.ProgrammingError("SELECT 1", {}, told)
+    assert state_of(told) == state_of(wrapped) == "HF001"
+    assert state_of(Exception()) == state_of(Exception("HF001")) == ""

@@ -126,3 +126,16 @@ def test_numbers_are_spread_over_64_bits() -> None:
     assert all(-(2**63) <= key < 2**63 for key in keys)
     assert min(keys) < -(2**62) < 2**62 < max(keys)
     assert key_of("orders:42") == -2443013005474095601
+
+
+@every_kind
+@pytest.mark.parametrize("wait", [None, 0, 5])
+async def test_repeatable_read_is_refused(kind: Kind, wait: float | None, prefix: str) -> None:
+    """What it reads after the lock is how things were before: another holder's work is not seen."""
+    async with opened(kind) as own:
+        await own.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        with pytest.raises(Misuse, match="protects nothing"):
+            await settle(xact_lock(own.given, prefix, wait=wait))
+        await own.rollback()
+        await own.execute("SET TRANSACTION ISOLATION LEVEL SERIALIZABLE")
+        await settle(xact_lock(own.given, prefix, wait=wait))

@@ -64,6 +64,8 @@ async def _guard(talk: Talk, lease: Guarded) -> None:
                 token,
             )
         except Exception as error:
+            if token < 0:
+                one.check()  # it knows why, whatever the database objects to
             state = refusals.state_of(error)
             if state == refusals.NOT_HELD:
                 one.check()  # it may know why

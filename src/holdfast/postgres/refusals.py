@@ -22,6 +22,9 @@ def state_of(error: Exception) -> str:
     """Give the SQLSTATE of a driver's error, also of one that SQLAlchemy has wrapped."""
     cause = getattr(error, "orig", None) or error
     state = getattr(cause, "sqlstate", None) or getattr(cause, "pgcode", None)
+    told = cause.args[0] if cause.args else None
+    if state is None and isinstance(told, dict):  # pg8000
+        state = told.get("C")
     return state if isinstance(state, str) else ""
 
 

@@ -13,7 +13,7 @@ from typing import Any, overload
 
 from holdfast.api.checks import checked_name, checked_wait
 from holdfast.durations import Duration, readable
-from holdfast.errors import LockBusy
+from holdfast.errors import LockBusy, Misuse
 from holdfast.postgres import refusals
 from holdfast.postgres.connections import AsyncConnection, Connection, Talk, carried_out, talk_with
 from holdfast.values import printable
@@ -70,23 +70,40 @@ async def _hold(talk: Talk, name: str, *, shared: bool, wait: Duration | None) -
     suffix = "_shared" if shared else ""
     await talk.begin()
     if limit is not None:
-        row = await talk.ask(f"SELECT pg_try_advisory_xact_lock{suffix}(CAST({{}} AS bigint))", key)
-        if row == (True,):
+        row = await talk.ask(f"SELECT pg_try_advisory_xact_lock{suffix}{_ARGUMENT}", key)
+        _refuse_old_sight(row)
+        if row is not None and row[0]:
             return
         if limit == 0:
             raise await _busy(talk, name, key, 0.0)
-    waiting = f"SELECT pg_advisory_xact_lock{suffix}(CAST({{}} AS bigint))"
+    waiting = f"SELECT pg_advisory_xact_lock{suffix}{_ARGUMENT}"
     try:
         if limit is not None:
             await _within(talk, waiting, key, limit)
         else:
-            await talk.ask(waiting, key)
+            _refuse_old_sight(await talk.ask(waiting, key))
     except _TooLong:
         raise await _busy(talk, name, key, limit or 0.0) from None
     except Exception as error:
         if refusals.state_of(error) == refusals.TOO_LONG:
             raise _by_its_own_limit(name) from error
         raise
+
+
+_ARGUMENT = "(CAST({} AS bigint)), current_setting('transaction_isolation')"
+
+
+def _refuse_old_sight(row: tuple[Any, ...] | None) -> None:
+    """Refuse a transaction that goes on seeing what was there before it had the lock.
+
+    Its snapshot is that of the very statement that waits. Serializable transactions have the same,
+    but PostgreSQL finds out.
+    """
+    if row is not None and row[1] == "repeatable read":
+        raise Misuse(
+            "xact_lock in a repeatable read transaction protects nothing: what is read after it is"
+            " how things were before the last holder's commit. Use read committed or serializable"
+        )
 
 
 class _TooLong(Exception):

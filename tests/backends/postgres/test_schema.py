@@ -160,3 +160,11 @@ def test_a_schema_with_an_odd_name_is_refused(name: str) -> None:
     """Before anything is connected: it goes into statements as it is."""
     with pytest.raises(Misuse, match="schema="):
         Client(f"postgresql://localhost/db?schema={name}")
+
+
+def test_a_schema_that_was_made_for_the_program(schema: str, worker: str) -> None:
+    """Whoever owns it may fill it, without the right to make schemas."""
+    shared_postgres().ask(f"CREATE SCHEMA {schema} AUTHORIZATION {worker}")
+    url = shared_postgres().url(quarantine=0, schema=schema).replace("holdfast@", f"{worker}@", 1)
+    with Client(url) as client, client.lock("x") as lease:
+        assert lease.held

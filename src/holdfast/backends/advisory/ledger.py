@@ -94,9 +94,13 @@ class Ledger:
 
     def _heard(self, payload: str) -> None:
         """Take in that somebody has broken a grant; by force it is given back at once."""
-        token, reason, force = json.loads(payload)
+        try:
+            token, reason, force = json.loads(payload)
+            token, reason = int(token), str(reason)
+        except (ValueError, TypeError):
+            return  # every user of the database may say something on every channel
         for hold in self.granted():
-            if hold.token == int(token):
+            if hold.token == token:
                 hold.broken = reason
                 self.tell(_notice("forced" if force else "broken", hold, reason))
                 if force:

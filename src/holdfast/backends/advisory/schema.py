@@ -10,6 +10,8 @@ from functools import cache
 from importlib.resources import files
 from zlib import crc32
 
+from holdfast.backends.postgres.schema import made
+
 VERSION = 1
 
 SCHEMA = "holdfast_advisory"
@@ -26,7 +28,7 @@ def statements(schema: str) -> str:
     text = "\n".join((folder / part).read_text(encoding="utf-8") for part in parts)
     if schema != SCHEMA:
         text = re.sub(rf"\b{SCHEMA}\.", f"{schema}.", text)
-    return f"CREATE SCHEMA IF NOT EXISTS {schema};\n\n{text}"
+    return f"{made(schema)}\n\n{text}"
 
 
 def for_people(schema: str) -> str:

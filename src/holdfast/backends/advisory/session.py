@@ -205,5 +205,7 @@ class Session:
         self.link.collect()
         self.link.close()
         self._settle(postgres_faults.broken(self.link.shown, self.ended))
-        self._pass_words_on()  # why it was ended, perhaps
-        self._on_end(self, self.ended)
+        try:
+            self._pass_words_on()  # why it was ended, perhaps
+        finally:
+            self._on_end(self, self.ended)

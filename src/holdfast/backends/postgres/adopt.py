@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from psycopg import OperationalError
 from psycopg.conninfo import conninfo_to_dict
 
 from holdfast.backends.postgres.target import Target, target
@@ -27,19 +28,29 @@ def _login(thing: Any) -> Login:
         thing = thing.sync_engine
     if hasattr(thing, "get_connection_params"):  # one of django.db.connections
         return _of_django(thing)
-    if hasattr(thing, "dialect"):
+    if hasattr(thing, "dialect") and hasattr(thing, "pool"):
         return _of_engine(thing)
     if hasattr(thing, "conninfo"):  # a pool
         return _of_pool(thing)
-    if hasattr(thing, "info"):  # a connection
-        told = {**thing.info.get_parameters()}
-        if thing.info.password:
-            told["password"] = thing.info.password
-        return lambda: told
+    if hasattr(getattr(thing, "info", None), "get_parameters"):
+        return _of_connection(thing)
     raise Misuse(
         "give a psycopg connection or pool, an Engine of SQLAlchemy, or one of Django's"
         f" connections, not a {type(thing).__name__}"
     )
+
+
+def _of_connection(connection: Any) -> Login:
+    try:
+        told = {**connection.info.get_parameters()}
+        password = connection.info.password
+    except OperationalError:
+        raise Misuse("this connection is closed, so nobody can read where it led to") from None
+    if password:
+        told["password"] = password
+    if told.get("host"):
+        told.pop("hostaddr", None)  # what the name meant when it connected: it may move
+    return lambda: told
 
 
 def _of_pool(pool: Any) -> Login:
@@ -52,16 +63,40 @@ def _of_pool(pool: Any) -> Login:
 def _of_engine(engine: Any) -> Login:
     if engine.dialect.name != "postgresql":
         raise Misuse(f"this engine is for {engine.dialect.name}: give holdfast a URL of its own")
-    url = engine.url
-    told: dict[str, Any] = {
-        "host": url.host,
-        "port": url.port,
-        "user": url.username,
-        "password": None if url.password is None else str(url.password),
-        "dbname": url.database,
-        **_plain(url.query),
-    }
+    told = _connect_args(engine)
+    if told.get("dsn") or told.get("ssl_context") or not isinstance(told.get("ssl"), _TLS):
+        raise Misuse(
+            "this engine connects by a dsn or with a TLS context of its own, which libpq cannot be"
+            " told: give holdfast a URL, with sslmode and sslrootcert in it"
+        )
+    tls = told.get("ssl")
+    if tls:  # asyncpg's word
+        told.setdefault("sslmode", "verify-full" if tls is True else tls)
+    if told.get("database"):  # asyncpg's and pg8000's word
+        told.setdefault("dbname", told["database"])
+    told = _plain(told)
     return lambda: _texts(told)
+
+
+_TLS = (str, bool, type(None))
+
+
+def _connect_args(engine: Any) -> dict[str, Any]:
+    """Give what SQLAlchemy hands to the driver: its URL, and ``connect_args`` on top.
+
+    Only the function by which its pool connects knows both. Where it cannot be looked into, nothing
+    is guessed: locks in another database than the engine's would protect nothing.
+    """
+    creator: Any = getattr(engine.pool, "_creator", None)
+    if getattr(creator, "__module__", "") == "sqlalchemy.engine.create":
+        code, cells = creator.__code__, creator.__closure__ or ()
+        known = dict(zip(code.co_freevars, cells, strict=True))
+        if "cparams" in known:
+            return dict(known["cparams"].cell_contents)
+    raise Misuse(
+        "this engine has a creator or a pool of its own, so holdfast cannot read where it leads to:"
+        " give a URL instead"
+    )
 
 
 def _of_django(connection: Any) -> Login:
@@ -80,4 +115,8 @@ def _plain(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _texts(settings: Mapping[str, Any]) -> dict[str, str]:
-    return {name: str(value) for name, value in settings.items() if value is not None}
+    return {
+        name: ",".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+        for name, value in settings.items()
+        if value is not None
+    }

@@ -28,7 +28,15 @@ def statements(schema: str, since: int = 0) -> str:
     text = _text(since)
     if schema != "holdfast":
         text = re.sub(r"\bholdfast\.", f"{schema}.", text)
-    return text if since else f"CREATE SCHEMA IF NOT EXISTS {schema};\n\n{text}"
+    return text if since else f"{made(schema)}\n\n{text}"
+
+
+def made(schema: str) -> str:
+    """Give what makes the schema unless it is there: IF NOT EXISTS takes the right to make one."""
+    return (
+        f"DO $$ BEGIN IF to_regnamespace('{schema}') IS NULL THEN CREATE SCHEMA {schema};"
+        " END IF; END $$;"
+    )
 
 
 def for_people(schema: str, since: int = 0) -> str:

@@ -174,3 +174,18 @@ async def test_nothing_is_left_of_a_claim_whose_answer_came_late(mode: Mode) -> 
         assert kept.held  # a late answer costs nobody the session
         eventually(lambda: held() == 2, 5.0, "two locks")
         assert waiting() == 0
+
+
+@pytest.mark.parametrize("junk", ["junk", "[1]", "{}", '["zz", "r", false]', "null"])
+def test_what_strangers_say_is_passed_by(junk: str, caplog: pytest.LogCaptureFixture) -> None:
+    """Every user of the database may speak on every channel: neither call nor keeper minds."""
+    with Client(advisory_url()) as client, client.lock("x") as lease:
+        ask(f"SELECT pg_notify('holdfast_{client.holder.client}', '{junk}')")
+        with client.lock("y", wait=0):
+            lease.check()
+        boss = Client(advisory_url())
+        boss.break_lock("x", token=lease.token, reason="in the way")
+        assert lease.wait_lost(10)  # what was said later is heard
+        boss.close()
+        lease._on_loss = "flag"
+    assert "stumbled" not in caplog.text

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 import holdfast
-from holdfast import Holder
+from holdfast import Holder, Misuse
 from holdfast.rules.messages import Claim, Want
 from holdfast.testing import Sandbox
 from holdfast.testing.watching import eventually
@@ -330,3 +330,9 @@ def test_clear_puts_everything_right(sandbox: Sandbox) -> None:
     assert [fault.active for fault in begun] == [False, False, False]
     assert [repr(fault).endswith("ended>") for fault in begun] == [True, True, True]
     assert client.locks() == []
+
+
+def test_several_names_are_not_held_as_one() -> None:
+    """Only the first would be busy: that is refused in words."""
+    with Sandbox() as sandbox, pytest.raises(Misuse, match="hold each of those"):
+        sandbox.faults.hold(sandbox.client().lock_all(["a", "b"]))  # type: ignore[arg-type]

@@ -113,6 +113,17 @@ class TestFailure:
         with OncePerRun(tmp_path) as once, pytest.raises(SetUpFailed, match="not tried again"):
             once("key", lambda: "made")
 
+    def test_failing_in_the_words_of_pytest(self, tmp_path: Path) -> None:
+        """``pytest.fail`` is a failure like any other."""
+
+        def fail() -> str:
+            pytest.fail("no docker here")
+
+        with OncePerRun(tmp_path) as once, pytest.raises(pytest.fail.Exception):
+            once("key", fail, keep_failure=True)
+        with OncePerRun(tmp_path) as once, pytest.raises(SetUpFailed, match="no docker here"):
+            once("key", lambda: "made")
+
     def test_an_interruption_is_nobody_elses_business(self, tmp_path: Path) -> None:
         """A skip or a Ctrl-C of the maker is not told to the others: the next one tries."""
 

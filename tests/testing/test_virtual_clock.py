@@ -333,3 +333,31 @@ def test_a_body_is_stopped_in_the_middle_of_an_advance(
         assert clock.elapsed - began == pytest.approx(60 * 0.99 - 0.005)
         clock.advance("1m")
         client.close()
+
+
+class TestFamilies:
+    """Cells, results, slots and rates live on the same clock."""
+
+    def test_what_expires_is_gone(self, sandbox: Sandbox, clock: VirtualClock) -> None:
+        """A value after its life, a result after its time."""
+        client = sandbox.client()
+        cell, once = client.cell("x", expire="30m"), client.once("x", keep="1h")
+        cell.swap("there", 0)
+        assert once.run(lambda: 1) == once.run(lambda: 2) == 1
+        clock.advance("31m")
+        assert cell.get().value is None
+        clock.advance("31m")
+        assert once.run(lambda: 2) == 2
+
+    def test_the_next_slot_and_the_next_permit(self, sandbox: Sandbox, clock: VirtualClock) -> None:
+        """A day later the job runs again; an hour later there is a permit."""
+        client = sandbox.client()
+        daily, rare = client.singleton("x", per="1d"), client.limiter("x", "1/h")
+        assert daily.run(lambda: 1).executed
+        assert not daily.run(lambda: 1).executed
+        assert rare.try_acquire()
+        assert not rare.try_acquire()
+        clock.advance("1h 1s")
+        assert rare.try_acquire()
+        clock.advance("24h")
+        assert daily.run(lambda: 1).executed

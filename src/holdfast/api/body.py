@@ -21,9 +21,7 @@ def called(fn: Callable[[], T]) -> T:
     result = fn()
     if isinstance(result, CoroutineType):
         result.close()  # so that Python does not complain, too
-        raise Misuse(
-            f"{_named(fn)} gives a coroutine, which has not run: use an AsyncClient for it"
-        )
+        raise Misuse(f"{named(fn)} gives a coroutine, which has not run: use an AsyncClient for it")
     if isinstance(result, (GeneratorType, AsyncGeneratorType)):
         refuse_generator(fn)
     return result
@@ -36,7 +34,7 @@ async def awaited(fn: Callable[[], Awaitable[T]]) -> T:
     coming: object = fn()
     if not isawaitable(coming):
         refuse_generator(fn)
-        raise Misuse(f"{_named(fn)} gives nothing to await: use a sync Client for it")
+        raise Misuse(f"{named(fn)} gives nothing to await: use a sync Client for it")
     result: T = await coming
     return result
 
@@ -48,9 +46,9 @@ def refuse_unfit(function: Callable[..., Any], *, wants_async: bool) -> None:
     refuse_generator(function)
     is_async = iscoroutinefunction(function) or iscoroutinefunction(type(function).__call__)
     if is_async and not wants_async:
-        raise Misuse(f"{_named(function)} is an async def; use an AsyncClient for it")
+        raise Misuse(f"{named(function)} is an async def; use an AsyncClient for it")
     if wants_async and not is_async:
-        raise Misuse(f"{_named(function)} is not an async def; use a sync Client for it")
+        raise Misuse(f"{named(function)} is not an async def; use a sync Client for it")
 
 
 def refuse_generator(function: Callable[..., Any]) -> None:
@@ -59,11 +57,12 @@ def refuse_generator(function: Callable[..., Any]) -> None:
 
     if isgeneratorfunction(function) or isasyncgenfunction(function):
         raise Misuse(
-            f"{_named(function)} is a generator: the lock would be gone before its body runs; take"
+            f"{named(function)} is a generator: the lock would be gone before its body runs; take"
             " the lock inside it"
         )
 
 
-def _named(function: Callable[..., Any]) -> str:
+def named(function: Callable[..., Any]) -> str:
+    """Say what it is called, also if it has no name of its own."""
     name: str = getattr(function, "__qualname__", "") or repr(function)
     return name

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
         def _complain(self) -> None: ...
 
+        def _entries(self) -> int: ...
+
         def on_lost(self, callback: Callable[[], object]) -> None: ...
 
     class _HeldByThread(_Held, Protocol):
@@ -136,7 +138,8 @@ class Door(DoorFace, Generic[L]):
         if self._on_loss == "stop":
             stop = _thread_stop()(lease._lost_error)  # noqa: SLF001 - the lease is ours
             lease.on_lost(stop.fire)
-        self._push(lease._claimant, (lease, stop))  # noqa: SLF001 - the lease is ours
+        depth = lease._entries() if self._order.reentrant else 1  # noqa: SLF001 - it is ours
+        self._push(lease._claimant, (lease, stop, depth))  # noqa: SLF001
         return lease
 
     def __exit__(
@@ -145,12 +148,13 @@ class Door(DoorFace, Generic[L]):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        lease, stop = self._pop()
+        lease, stop, depth = self._pop()
         try:
             if stop is not None:
                 stop.disarm()
         finally:
-            lease.__exit__(kind, error, traceback)
+            if depth == 1 or lease._entries() >= depth:  # noqa: SLF001 - see ``_entries``
+                lease.__exit__(kind, error, traceback)
 
     def __call__(self, function: Callable[P, T]) -> Callable[P, T]:
         """Run ``function`` under the lock; ``{argument}`` in the name stands for its arguments."""
@@ -185,7 +189,8 @@ class AsyncDoor(DoorFace, Generic[A]):
         if self._on_loss == "stop":
             stop = _task_stop()(lease._claimant)  # noqa: SLF001 - the lease is ours
             lease.on_lost(stop.fire)
-        self._push(lease._claimant, (lease, stop))  # noqa: SLF001 - the lease is ours
+        depth = lease._entries() if self._order.reentrant else 1  # noqa: SLF001 - it is ours
+        self._push(lease._claimant, (lease, stop, depth))  # noqa: SLF001
         return lease
 
     async def __aexit__(
@@ -194,9 +199,10 @@ class AsyncDoor(DoorFace, Generic[A]):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        lease, stop = self._pop()
+        lease, stop, depth = self._pop()
         stopped = stop is not None and stop.disarm(error)
-        await lease._let_go()  # noqa: SLF001 - the lease is ours
+        if depth == 1 or lease._entries() >= depth:  # noqa: SLF001 - see ``_entries``
+            await lease._let_go()  # noqa: SLF001 - the lease is ours
         if stopped:
             raise lease._lost_error() from None  # noqa: SLF001
         if error is None:

@@ -108,6 +108,10 @@ class LeaseSetFace(Generic[L]):
         lost = company.first_lost(session.runtime.now()) or company.states[0]
         return lost_error(session, lost)
 
+    def _entries(self) -> int:
+        """Say once: several names are not entered again."""
+        return 1
+
     def _complain(self) -> None:
         """Raise ``LockLost`` for a set that was not good to its end, once."""
         states = self._company.states

@@ -8,7 +8,7 @@ from typing import Any, Generic, Self, TypeVar
 
 from holdfast.api.lease import AsyncLease, Lease
 from holdfast.api.lock import AsyncLock, Lock
-from holdfast.errors import HoldfastError, Misuse
+from holdfast.errors import HoldfastError, LockBusy, Misuse
 from holdfast.flows.once import Plan, Stored, begin, recall, store, store_failure
 from holdfast.flows.order import Order
 from holdfast.runtimes.engine import Engine
@@ -131,7 +131,13 @@ class OnceRun(_RunFace[Lock, Lease]):
         if self._stored is not None:
             return self
         lock = Lock(terms.client, terms.engine, terms.order, terms.on_loss)
-        lease = lock.__enter__()
+        try:
+            lease = lock.__enter__()
+        except LockBusy:  # the wait ended in the line of those who only want to see the result
+            self._stored = run(recall(session, terms.plan))
+            if self._stored is None:
+                raise
+            return self
         try:
             self._stored = run(begin(session, terms.plan, lease))
         except BaseException:
@@ -186,7 +192,13 @@ class AsyncOnceRun(_RunFace[AsyncLock, AsyncLease]):
         if self._stored is not None:
             return self
         lock = AsyncLock(terms.client, terms.engine, terms.order, terms.on_loss)
-        lease = await lock.__aenter__()
+        try:
+            lease = await lock.__aenter__()
+        except LockBusy:  # the wait ended in the line of those who only want to see the result
+            self._stored = await recall(session, terms.plan)
+            if self._stored is None:
+                raise
+            return self
         try:
             self._stored = await begin(session, terms.plan, lease)
         except BaseException:

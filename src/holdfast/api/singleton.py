@@ -173,9 +173,12 @@ class Singleton(_SingletonFace):
         try:
             lease = lock.__enter__()
         except LockBusy as busy:
-            if self._on_busy != "skip":
+            if self._on_busy == "skip":
+                self._skip("busy", busy.holders)
+                return None
+            if not slots or run(glance(session, slots)) is not None:
                 raise
-            self._skip("busy", busy.holders)
+            self._skip("done")  # whoever was waited for has closed the slot
             return None
         if slots is None or seen is None:
             return Turn(self._engine, lock, lease, None, None)
@@ -231,9 +234,12 @@ class AsyncSingleton(_SingletonFace):
         try:
             lease = await lock.__aenter__()
         except LockBusy as busy:
-            if self._on_busy != "skip":
+            if self._on_busy == "skip":
+                self._skip("busy", busy.holders)
+                return None
+            if not slots or await glance(session, slots) is not None:
                 raise
-            self._skip("busy", busy.holders)
+            self._skip("done")  # whoever was waited for has closed the slot
             return None
         if slots is None or seen is None:
             return AsyncTurn(self._engine, lock, lease, None, None)

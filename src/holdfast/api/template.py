@@ -7,7 +7,7 @@ import string
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from holdfast.api.body import refuse_unfit
+from holdfast.api.body import named, refuse_unfit
 from holdfast.api.checks import checked_name
 from holdfast.errors import Misuse
 
@@ -30,7 +30,7 @@ class Template:
                 known = ", ".join(self._signature.parameters) or "none"
                 raise Misuse(
                     f"the name {text!r} asks for {{{argument}}}, but the arguments of"
-                    f" {function.__qualname__} are: {known}"
+                    f" {named(function)} are: {known}"
                 )
 
     def fill(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str:

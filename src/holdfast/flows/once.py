@@ -140,5 +140,8 @@ def _opened(session: Session, plan: Plan, data: bytes) -> Stored:
 
 def _text(error: Exception) -> str:
     """Give the words of an error as text that can be stored, however odd they are."""
-    said = str(error)[:TEXT_LIMIT]
+    try:
+        said = str(error)[:TEXT_LIMIT]
+    except Exception:  # noqa: BLE001 - it cannot even say what it is
+        said = ""
     return said.encode(errors="backslashreplace").decode()

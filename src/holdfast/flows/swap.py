@@ -26,8 +26,9 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.002, 0.1
 
 
 BEGUN_FOR = 3600 * 1_000_000
-"""How long ``once`` and ``singleton`` remember who began: whoever began before and slept for that
-long between its last look at its lease and its write is still refused. Longer would be litter."""
+"""How long ``once`` and ``singleton`` remember who began, and a cell who deleted it: whoever held
+the lease before, and slept for that long between its last look at it and its write, is still
+refused. Longer would be litter."""
 
 
 class Versioned(NamedTuple):
@@ -212,8 +213,8 @@ async def _write(
     session: Session, write: Write, data: bytes | None, if_version: int
 ) -> Swapped | Moved:
     name, keep, under = write
-    if data is None:
-        keep = None
+    if data is None:  # under a lease, whoever held it before is refused for that long
+        keep = None if under is None else BEGUN_FOR
     return await replace(session, "cell", name, data, if_version=if_version, keep=keep, under=under)
 
 

@@ -150,7 +150,9 @@ class OncePerRun:
         try:
             value = make()
             said = _as_json(key, value)
-        except Exception as error:
+        except BaseException as error:
+            if not isinstance(error, Exception) and not _says_failed(error):
+                raise  # interrupted or skipped: the next one makes it
             lease.check()  # lost meanwhile, somebody else may be making it: nothing is put down
             failure = "".join(format_exception_only(error)).strip()
             failed = Entry(attempt, self._worker, failure=failure, final=keep_failure)
@@ -210,3 +212,12 @@ def _failed(key: str, entry: Entry) -> SetUpFailed:
         worker=entry.worker,
         failure=entry.failure,
     )
+
+
+def _says_failed(error: BaseException) -> bool:
+    """Whether pytest's ``fail`` was called, which raises no ``Exception``."""
+    kind = type(error)
+    return (kind.__module__, kind.__name__) in {
+        ("_pytest.outcomes", "Failed"),
+        ("builtins", "Failed"),
+    }

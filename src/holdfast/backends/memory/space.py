@@ -72,7 +72,7 @@ class Space:
                 return self._listed(prefix, request, now)
             if isinstance(request, ClaimAll):
                 return self._together(prefix, request, now, notices)
-            return self.families().answer(prefix, request, time.time_ns() // 1000)
+            return self.families().answer(prefix, request, self._mint())
         key = (prefix, request.name)
         record = self._record(key)
         closed = self._closed(record)

@@ -42,6 +42,8 @@ def share_of(ground: Ground, what: Holdable) -> Share:
     order, engine = getattr(what, "_order", None), getattr(what, "_engine", None)
     if not isinstance(order, Order) or not isinstance(engine, Engine):
         raise Misuse(f"hold() takes a name, or the lock that is to be busy, not {what!r}")
+    if len(getattr(what, "names", (order.name,))) > 1:
+        raise Misuse(f"hold() takes one name: hold each of those of {what!r} by itself")
     backend = engine.backend
     if not isinstance(backend, SandboxBackend) or backend.ground is not ground:
         raise Misuse(f"{what!r} is not of this sandbox, so nobody can hold it here")

@@ -180,3 +180,25 @@ def test_sqlite_in_memory_is_memory() -> None:
     """Whoever knows SQLite's own spelling is told ours."""
     with pytest.raises(Misuse, match="are at memory://"):
         Client("sqlite:///:memory:")
+
+
+def test_a_link_leads_to_the_file_itself(tmp_path: Path) -> None:
+    """So that all its users find each other's inboxes: beside it, not beside the link."""
+    (tmp_path / "link.db").symlink_to(tmp_path / "real.db")
+    with Client(f"sqlite:///{tmp_path}/link.db") as client, client.lock("x"):
+        pass
+    assert {path.name for path in tmp_path.glob("*-inboxes")} == {"real.db-inboxes"}
+
+
+@pytest.mark.parametrize("path", ["~nobody-has-this-name/x.db", "/var/%00.db", "/" + "x" * 300])
+def test_a_path_that_cannot_be_looked_at(path: str) -> None:
+    """It is unavailable, in words, and not an error of the operating system."""
+    with pytest.raises(BackendUnavailable) as error:
+        Client(f"sqlite:///{path}").lock("x").try_acquire()
+    assert not error.value.transient
+
+
+def test_a_certificate_that_is_not_there() -> None:
+    """Its option is named."""
+    with pytest.raises(Misuse, match="ssl_certfile=/nowhere"):
+        Client("rediss://host?ssl_certfile=/nowhere")

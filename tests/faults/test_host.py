@@ -69,3 +69,25 @@ def test_the_offset_of_a_time_namespace() -> None:
         boot_offset("monotonic           0         0\nboottime       86400 500000000\n") == 86400.5
     )
     assert boot_offset("monotonic  0 0\n") == 0
+
+
+def test_a_boot_that_cannot_be_seen_is_not_another_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who may not read which boot this is must not end everybody's leases: it is refused."""
+    from holdfast import BackendUnavailable, Client
+    from holdfast.backends.sqlite import host
+
+    url = f"sqlite:///{tmp_path / 'locks.db'}"
+    with Client(url) as client, client.lock("x") as lease:
+        monkeypatch.setattr(host, "BOOT_ID", tmp_path / "nothing")
+        with (
+            Client(url) as blind,
+            pytest.raises(BackendUnavailable, match="before a reboot") as error,
+        ):
+            blind.lock("x", wait=0).acquire()
+        assert not error.value.transient
+        monkeypatch.undo()
+        with Client(url) as other:
+            assert other.lock("x").try_acquire() is None
+        lease.check()

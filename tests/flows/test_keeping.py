@@ -257,3 +257,12 @@ def test_a_lease_cut_to_max_hold_says_so(max_hold: float) -> None:
             ("", 0),
         )
         assert state.why_over() == "max_hold is over"
+
+
+@pytest.mark.parametrize("took, due_in", [(0.0, TTL / 3), (7.5, (TTL - 7.5 - 0.105) / 3)])
+def test_a_slow_answer_is_followed_by_an_early_renewal(took: float, due_in: float) -> None:
+    """What is left counts: two more tries fit before the end, however long the grant took."""
+    world = World(Late(took, granted()))
+    state = world.acquire()
+    assert state.renew_at == pytest.approx(world.now() + due_in)
+    assert state.renew_at < state.deadline

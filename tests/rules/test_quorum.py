@@ -11,7 +11,18 @@ from hypothesis import strategies as st
 from holdfast.errors import BackendUnavailable
 from holdfast.rules import ballot
 from holdfast.rules.ballot import Terms
-from holdfast.rules.messages import Busy, Claim, Ended, Granted, Later, Release, Want
+from holdfast.rules.messages import (
+    Break,
+    Broke,
+    Busy,
+    Claim,
+    Ended,
+    Granted,
+    Later,
+    NotHeld,
+    Release,
+    Want,
+)
 from holdfast.rules.play import Play
 from holdfast.rules.quorum_messages import Admit, Answer, Stood, Undo, VoterRequest
 from holdfast.rules.standing import Applicant, admissions
@@ -48,10 +59,10 @@ class Voters:
 
     def play(
         self,
-        request: Claim | Release,
+        request: Claim | Release | Break,
         lost: frozenset[int] = frozenset(),
         mute: frozenset[int] = frozenset(),
-    ) -> Granted | Ended | Busy | Later | BackendUnavailable:
+    ) -> Granted | Ended | Busy | Later | Broke | NotHeld | BackendUnavailable:
         """Tell one story; ``lost`` voters hear nothing, ``mute`` ones are not heard."""
         play = Play([request], self.terms, {})
         while play.asks:
@@ -62,7 +73,7 @@ class Voters:
                 if number not in lost:
                     self.ask(number, told)
         (reply,) = play.replies
-        assert isinstance(reply, (Granted, Ended, Busy, Later, BackendUnavailable))
+        assert isinstance(reply, (Granted, Ended, Busy, Later, Broke, NotHeld, BackendUnavailable))
         return reply
 
     def held(self, claim_id: str) -> int:
@@ -105,6 +116,34 @@ def test_a_lower_majority_is_enough() -> None:
     voters.slips[0] = Slip("x", last=40)
     granted = [Granted("a", token, TTL, 0.0) for token in (41, 1, 1)]
     assert ballot.token(dict(enumerate(granted)), voters.terms) == 1
+
+
+def test_who_stands_elsewhere_is_told_the_token() -> None:
+    """Above it or below it: so whoever breaks the lock by its token finds a majority."""
+    voters = Voters(3)
+    for number, last in enumerate((71, 73, 75)):
+        voters.slips[number] = Slip("x", last=last)
+    granted = voters.play(claim("a 1"))
+    assert isinstance(granted, Granted)
+    assert [one.grant.token for one in voters.slips if one.grant] == [granted.token] * 3
+    broken = voters.play(Break("x", granted.token, "in the way"))
+    assert isinstance(broken, Broke)
+    assert voters.slips[2].last == 76  # a counter never goes back
+
+
+def test_a_break_of_a_minority_is_not_called_nothing() -> None:
+    """One voter has marked the grant and told its holder, so nobody says that nothing was done."""
+    voters = Voters(3)
+    granted = voters.play(claim("a 1"))
+    assert isinstance(granted, Granted)
+    for number in (1, 2):
+        slip = voters.slips[number]
+        assert slip.grant is not None
+        voters.slips[number] = slip._replace(grant=slip.grant._replace(token=granted.token + 5))
+    unsure = voters.play(Break("x", granted.token, "in the way"))
+    assert isinstance(unsure, BackendUnavailable)
+    assert unsure.outcome == "unknown"
+    assert isinstance(voters.play(Break("x", 99, "in the way")), NotHeld)
 
 
 def test_validity_is_that_of_the_majority_that_lives_longest() -> None:
@@ -214,6 +253,18 @@ def test_who_was_emptied_without_a_restart_waits_from_when_it_was_noticed() -> N
     others = {0: stood(True, 7), 1: stood(True, 9)}
     emptied = {2: Applicant(stood(False)._replace(blank_for=1.0), 1000.0)}
     assert admissions(others, emptied, terms(3), TTL) == ({}, TTL - 1.0)
+
+
+def test_a_majority_that_was_emptied_waits_while_one_still_knows() -> None:
+    """They are old, and no restart is to be seen: but somebody knows that the quorum is not new."""
+    settled = {0: Stood(settled=True, highest=70, wall=100)}
+    emptied = Applicant(Stood(settled=False, highest=0, wall=100, blank_for=0.5), 1000.0)
+    decided = admissions(settled, {1: emptied, 2: emptied}, terms(3), 10.0)
+    assert decided.let_in == {}
+    assert decided.look_in == pytest.approx(9.5)
+    later = Applicant(emptied.stood._replace(blank_for=10.5), 1010.0)
+    decided = admissions(settled, {1: later, 2: later}, terms(3), 10.0)
+    assert decided.let_in == {1: Admit(100), 2: Admit(100)}
 
 
 def test_who_kept_everything_votes_at_once() -> None:

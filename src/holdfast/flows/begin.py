@@ -130,7 +130,7 @@ def begin(
         deadline = stop_at
     due_at = confirm_at
     if due_at is None:
-        due_at = rule.next_renewal(now, ttl) if renew and ttl < max_hold else inf
+        due_at = rule.first_renewal(now, deadline, ttl) if renew and ttl < max_hold else inf
     push = session.runtime.push()
     state = LeaseState(
         name, granted, want, deadline, due_at, renew, now, stop_at, push, owner, place

@@ -66,6 +66,7 @@ def unready(session: Session, order: Order, told: tuple[str, ...]) -> BackendUna
         f"{called(order.name)} is not granted to anybody yet, because too few servers vote:"
         f" {'; '.join(told)}. Wait for longer, or turn their quarantine off with ?quarantine=0.",
         backend=session.backend,
+        transient=False,
     )
 
 

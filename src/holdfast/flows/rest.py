@@ -31,6 +31,8 @@ async def rest(session: Session, order: Order, ticket: Ticket, trip: Trip, reply
     trip.rested = True
     ticket.holders = reply.holders
     patient = order.wait != 0
+    if not patient and reply.unready:
+        raise explain.unready(session, order, reply.told)
     if not patient and (reply.holders or trip.tries >= SPLITS):
         raise explain.busy(session, order, trip.started_at, reply.holders, reply.told)
     ticket.bell = runtime.bell()

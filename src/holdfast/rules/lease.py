@@ -31,6 +31,12 @@ def next_renewal(now: float, life: float) -> float:
     return now + life / 3
 
 
+def first_renewal(now: float, until: float, ttl: float) -> float:
+    """When to renew a new lease: of its ttl, or of what a slow answer has left of that."""
+    left = until - now
+    return next_renewal(now, ttl if left > ttl * 0.9 else left)
+
+
 def may_start_unconfirmed(now: float, until: float, life: float) -> bool:
     """Whether a lease known only from a notice leaves enough time to start the body at once."""
     return until - now >= min(1.0, life / 2)

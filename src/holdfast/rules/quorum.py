@@ -112,6 +112,10 @@ def claim(request: Claim, terms: Terms) -> Story:
             yes = {node: vote for node, vote in yes.items() if node not in below}
             yes |= _yes({node: _first(answer) for node, answer in raised.items()})
         if len(yes) >= need:
+            astray = [node for node, vote in yes.items() if vote.token != token]
+            if astray:  # who breaks it names its token: all of them are to know it by that
+                item = Item(request.claim_id, token, request.want.ttl)
+                yield Tell(dict.fromkeys(astray, Renew(request.name, (item,))))
             remaining = ballot.validity(yes, terms, request.want.ttl)
             since = min(vote.granted_at for vote in yes.values())
             return Granted(request.claim_id, token, remaining, since)
@@ -130,7 +134,7 @@ def _not_granted(
     refused = next((vote for vote in votes.values() if isinstance(vote, Refused)), None)
     busy = {node: vote for node, vote in votes.items() if isinstance(vote, Busy)}
     ended = [vote for vote in votes.values() if isinstance(vote, Ended)]
-    unready = request.patience > 0 and len(_yes(votes)) + _count(votes, Unsettled) >= terms.need
+    unready = len(_yes(votes)) + _count(votes, Unsettled) >= terms.need
     if refused is None and not busy and not ended and not unready:
         sure = all(_is_sure(votes.get(node)) for node in range(terms.nodes))
         raise ballot.unavailable(votes, terms, "none" if sure else "unknown")
@@ -220,9 +224,9 @@ def break_lock(request: Break, terms: Terms) -> Story:
     broke = [vote for vote in votes.values() if isinstance(vote, Broke)]
     if len(broke) >= terms.need:
         return broke[0]
-    if _count(votes, NotHeld) > terms.spare:
+    if not broke and _count(votes, NotHeld) > terms.spare:
         return NotHeld(ballot.holders(votes, terms))
-    raise ballot.unavailable(votes, terms, "unknown")
+    raise ballot.unavailable(votes, terms, "unknown")  # of a minority it may have been taken away
 
 
 def look(request: Look, terms: Terms) -> Story:

@@ -54,7 +54,7 @@ def admissions(
     for node, applicant in applicants.items():
         if applicant.stood.remembers:
             let_in[node] = Admit(0)
-        elif (left := quarantine - _quiet_for(applicant, founded=founded)) > 0 < quarantine:
+        elif (left := quarantine - _quiet_for(applicant, new=not settled)) > 0 < quarantine:
             waits.append(left)
         elif founded or len(settled) >= terms.need:
             let_in[node] = Admit(floor)
@@ -63,14 +63,14 @@ def admissions(
     return Admissions(let_in, min(waits))
 
 
-def _quiet_for(applicant: Applicant, *, founded: bool) -> float:
+def _quiet_for(applicant: Applicant, *, new: bool) -> float:
     """Say for how long it has certainly given no vote that it does not know of.
 
     A process that knows nothing though the quorum is not new may have been emptied without a
     restart: then only the time counts since it was first asked.
     """
     blank_for = applicant.stood.blank_for
-    return applicant.age if founded or blank_for is None else min(applicant.age, blank_for)
+    return applicant.age if new or blank_for is None else min(applicant.age, blank_for)
 
 
 AGAIN = 0.5

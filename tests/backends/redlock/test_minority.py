@@ -201,3 +201,27 @@ async def test_tokens_grow_through_rolling_restarts(mode: Mode) -> None:
 
                 eventually(back, 10.0, "the server votes again")
             assert tokens == sorted(set(tokens))
+
+
+async def test_a_listing_does_not_wait_for_a_silent_server(mode: Mode) -> None:
+    """However long a call may take: whoever is silent is waited for once, and briefly."""
+    with quorum(3) as servers:
+        async with world_at(servers.url(), mode) as world:
+            alice = world.party(call_limit=50)
+            lease = await alice.acquire("x", ttl=60)
+            servers.minority[0].pause()
+            for _ in range(2):  # the test's own limit is shorter than one call's
+                assert [one.name for one in await alice.locks()] == ["x"]
+            servers.minority[0].resume()
+            await alice.release(lease)
+
+
+async def test_one_try_at_servers_that_do_not_vote_yet(mode: Mode) -> None:
+    """It is one try: told at once that, and why, nobody is let in yet."""
+    with quorum(3) as servers:
+        async with world_at(servers.url(quarantine="50s"), mode) as world:
+            alice = world.party(call_limit=50)  # longer than this test may take
+            with pytest.raises(BackendUnavailable, match="too few servers vote") as error:
+                await alice.acquire("x", wait=0)
+            assert (error.value.transient, error.value.outcome) == (False, "none")
+        assert servers.votes() == []

@@ -171,5 +171,9 @@ def tls_context(
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
     if "ssl_certfile" in options:
-        context.load_cert_chain(options["ssl_certfile"], options.get("ssl_keyfile"))
+        try:
+            context.load_cert_chain(options["ssl_certfile"], options.get("ssl_keyfile"))
+        except OSError as error:
+            why = error.strerror or error
+            raise Misuse(f"ssl_certfile={options['ssl_certfile']}: {why}") from error
     return context

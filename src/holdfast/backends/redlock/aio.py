@@ -196,8 +196,9 @@ class AioWire:
         if not isinstance(step, Scan):
             return await self._carry_out(step, deadline)
         branch = self._branches[step.node.number]
+        patience = max(3 * self.council.node_limit, 0.3)
         try:
-            line = await branch.lines.line(step.node.where, deadline)
+            line = await branch.lines.line(step.node.where, min(deadline, clock.now() + patience))
             return await line.ask(step.data, deadline)
         except BackendUnavailable as error:
             return error

@@ -144,7 +144,9 @@ class Bundle:
             self._ask_one(node, current, is_asked=node.number in asked)
         while not current.enough():
             left = limit - clock.now()
-            if not self._take_in(max(0.0, left)) and left <= 0:
+            if self._take_in(max(0.0, left)):  # of very many, answers come one after the other
+                limit = min(deadline, clock.now() + council.node_limit)
+            elif left <= 0:
                 break
         self._blame(current)
         return current.answers

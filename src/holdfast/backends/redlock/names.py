@@ -33,8 +33,12 @@ def names_in_use(
     """List the names after ``request.after``, in the order of their bytes."""
     names: set[str] = set()
     failures: list[BackendUnavailable] = []
+    asked = council.asked()
     for node in council.nodes:
-        error = yield from _scan(council, node, request, names)
+        if node in asked:
+            error = yield from _scan(council, node, request, names)
+        else:  # nobody waits for it again
+            error = BackendUnavailable(f"{node.name}: {node.fault}", backend="redlock")
         if error is not None:
             failures.append(error)
     if len(failures) > council.terms.spare:

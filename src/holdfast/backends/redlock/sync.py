@@ -142,8 +142,11 @@ class SyncWire:
     def _step(self, step: Scan | Sequence[Look], deadline: float) -> Any:
         if not isinstance(step, Scan):
             return self._carry_out(step, deadline)
+        patience = max(3 * self.council.node_limit, 0.3)
         try:
-            link = open_link(step.node.target, step.node.where, deadline)
+            link = open_link(
+                step.node.target, step.node.where, min(deadline, clock.now() + patience)
+            )
         except BackendUnavailable as error:
             return error
         try:

@@ -125,8 +125,17 @@ def path_of(address: Address) -> Path:
         raise Misuse(f"{address.shown}: a path begins with three slashes: sqlite:///{place}")
     if place[1:] == ":memory:":
         raise Misuse(f"{address.shown}: locks in the memory of this process are at memory://")
-    path = Path(place[1:]).expanduser().absolute()
-    if path.is_dir():
+    try:
+        # By its real name, so that all who use the file find each other's inboxes beside it.
+        path = Path(place[1:]).expanduser().resolve()
+        is_folder = path.is_dir()
+    except (OSError, RuntimeError, ValueError) as error:
+        raise BackendUnavailable(
+            f"{address.shown} cannot be used: {getattr(error, 'strerror', None) or error}",
+            backend="sqlite",
+            transient=False,
+        ) from error
+    if is_folder:
         raise Misuse(f"{address.shown} is a folder; name a file in it: {address.shown}/locks.db")
     return path
 

@@ -169,9 +169,13 @@ def _refuse_cut_password(scheme: str, place: str, rest: str) -> None:
 
     Nothing but the scheme is shown, since nobody can tell where the password begins or ends.
     """
+    if scheme.lower() in {"memory", "sandbox", "sqlite"} or "@" not in rest[len(place) :]:
+        return
     last = place.rpartition(",")[2]  # of several servers
-    is_place = last.startswith("/") or "@" in last or (":" not in last and "/" in last)
-    if not is_place and "@" in rest[len(place) :]:
+    host = last.rpartition("/")[0]
+    port = host.rpartition(":")[2].rstrip("]")  # ``host:5432/…`` is no user with half of a password
+    is_host = "/" in last and (":" not in host or port.isdecimal())
+    if "@" not in last and not is_host:
         raise Misuse(
             f"this {scheme}:// URL has an @ behind its first ? or #: in a password write ? as %3F"
             " and # as %23, in an option write @ as %40"

@@ -39,3 +39,30 @@ def test_released_early_inside_a_task() -> None:
                 pass
 
     asyncio.run(main())
+
+
+def test_taken_by_hand_and_released_inside() -> None:
+    """What was acquired by hand is what a release by hand gives back; the ``with`` its own."""
+    url = f"memory://{uuid4()}"
+    with Client(url) as client, Client(url) as other:
+        lock = client.lock("x", reentrant=True)
+        lease = lock.acquire()
+        with lock:
+            lease.release()
+            lease.check()
+        with other.lock("x", wait=0):
+            assert not lease.held
+
+
+def test_two_doors_left_in_another_order() -> None:
+    """Each gives back one entry, and the last one the lock."""
+    url = f"memory://{uuid4()}"
+    with Client(url) as client, Client(url) as other:
+        one, two = client.lock("x"), client.lock("x", reentrant=True)
+        lease = one.__enter__()
+        two.__enter__()
+        one.__exit__(None, None, None)
+        lease.check()
+        two.__exit__(None, None, None)
+        with other.lock("x", wait=0):
+            assert not lease.held

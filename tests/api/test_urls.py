@@ -133,8 +133,11 @@ def test_an_at_sign_may_be_part_of_an_option() -> None:
     """Where nobody can take it for the end of a password."""
     assert address("postgresql://host/db?user=me@corp").options == {"user": "me@corp"}
     assert address("postgresql://me:x@host/db?user=me@corp").options == {"user": "me@corp"}
+    for place in ("host:5432/db", "[::1]:5432/db", "[::1]/db", "/db", "a:1,b:2/db"):
+        assert address(f"postgresql://{place}?user=me@corp").options == {"user": "me@corp"}
+    assert address("memory://a#b@c").place == "a"
     with pytest.raises(Misuse, match="in an option write @ as %40"):
-        address("postgresql://host:5432/db?user=me@corp")
+        address("redis://host:6379?user=me@corp")
 
 
 def test_a_forgotten_scheme_does_not_show_the_password() -> None:

@@ -221,8 +221,8 @@ MUTANTS = (
         "company_is_not_lost",
         "of several names held together one is lost, and the work goes on under the others",
         "flows/lose.py",
-        "            lose(session, other, reason)\n",
-        "",
+        "                lose(session, other, reason)\n",
+        "                pass\n",
         FLOWS,
     ),
     Mutant(

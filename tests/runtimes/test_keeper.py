@@ -155,3 +155,43 @@ def test_a_lease_that_is_collected_late_leaves_its_successor_alone() -> None:
         last = tries.pop()
         assert last is not None
         last.release()
+
+
+def test_a_set_is_lost_as_a_whole_whatever_a_callback_does() -> None:
+    """The others are lost, told and given back, also if the first callback leaves its thread."""
+    url = f"memory://{uuid4()}"
+    told: list[str] = []
+    with Client(url) as client, Client(url) as boss:
+        leases = client.lock_all(["a", "b", "c"], on_loss="flag").acquire()
+        for name in ("a", "b", "c"):
+            leases.leases[name].on_lost(leave)
+            leases.leases[name].on_lost(lambda name=name: told.append(name))  # type: ignore[misc]
+        token = leases.tokens["a"]
+        boss.break_lock("a", token=token, reason="in the way", force=True)
+        eventually(lambda: sorted(told) == ["a", "b", "c"], 10, "all of them to be told")
+        for name in ("a", "b", "c"):
+            with boss.lock(name, wait=10):
+                pass
+        leases.release()
+
+
+def test_an_extension_during_a_renewal_is_not_taken_for_a_limit() -> None:
+    """The renewal that was under way asked for less; it is renewed all the same."""
+    with Client(f"memory://{uuid4()}", ttl=6) as client, client.lock("x") as lease:
+        state = lease._state
+        wire = client._engine.keeper._session.wire
+        ask_all = wire.ask_all
+
+        async def asked(requests: Sequence[Request], deadline: float) -> Any:
+            replies = await ask_all(requests, deadline)
+            if state.ttl == 6:
+                lease.extend(60)  # while the answer is on its way back
+            return replies
+
+        wire.ask_all = asked  # type: ignore[method-assign]
+        state.renew_at = 0.0
+        client._engine.keeper.wake()
+        eventually(lambda: state.ttl == 60, 10, "the renewal")
+        eventually(lambda: state.renew_at > 0.0, 10, "the next one to be planned")
+        assert not state.at_limit
+        assert state.renew_at < state.deadline

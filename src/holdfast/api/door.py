@@ -32,7 +32,9 @@ if TYPE_CHECKING:
 
         def _complain(self) -> None: ...
 
-        def _entries(self) -> int: ...
+        def _goes_in(self) -> None: ...
+
+        def _comes_out(self) -> bool: ...
 
         def on_lost(self, callback: Callable[[], object]) -> None: ...
 
@@ -138,8 +140,8 @@ class Door(DoorFace, Generic[L]):
         if self._on_loss == "stop":
             stop = _thread_stop()(lease._lost_error)  # noqa: SLF001 - the lease is ours
             lease.on_lost(stop.fire)
-        depth = lease._entries() if self._order.reentrant else 1  # noqa: SLF001 - it is ours
-        self._push(lease._claimant, (lease, stop, depth))  # noqa: SLF001
+        lease._goes_in()  # noqa: SLF001 - the lease is ours
+        self._push(lease._claimant, (lease, stop))  # noqa: SLF001
         return lease
 
     def __exit__(
@@ -148,13 +150,15 @@ class Door(DoorFace, Generic[L]):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        lease, stop, depth = self._pop()
+        lease, stop = self._pop()
         try:
             if stop is not None:
                 stop.disarm()
         finally:
-            if depth == 1 or lease._entries() >= depth:  # noqa: SLF001 - see ``_entries``
+            if lease._comes_out():  # noqa: SLF001 - the lease is ours
                 lease.__exit__(kind, error, traceback)
+            elif error is None:
+                lease._complain()  # noqa: SLF001
 
     def __call__(self, function: Callable[P, T]) -> Callable[P, T]:
         """Run ``function`` under the lock; ``{argument}`` in the name stands for its arguments."""
@@ -189,8 +193,8 @@ class AsyncDoor(DoorFace, Generic[A]):
         if self._on_loss == "stop":
             stop = _task_stop()(lease._claimant)  # noqa: SLF001 - the lease is ours
             lease.on_lost(stop.fire)
-        depth = lease._entries() if self._order.reentrant else 1  # noqa: SLF001 - it is ours
-        self._push(lease._claimant, (lease, stop, depth))  # noqa: SLF001
+        lease._goes_in()  # noqa: SLF001 - the lease is ours
+        self._push(lease._claimant, (lease, stop))  # noqa: SLF001
         return lease
 
     async def __aexit__(
@@ -199,10 +203,10 @@ class AsyncDoor(DoorFace, Generic[A]):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        lease, stop, depth = self._pop()
+        lease, stop = self._pop()
         stopped = stop is not None and stop.disarm(error)
-        if depth == 1 or lease._entries() >= depth:  # noqa: SLF001 - see ``_entries``
-            await lease._let_go()  # noqa: SLF001 - the lease is ours
+        if lease._comes_out():  # noqa: SLF001 - the lease is ours
+            await lease._let_go()  # noqa: SLF001
         if stopped:
             raise lease._lost_error() from None  # noqa: SLF001
         if error is None:

@@ -116,13 +116,24 @@ class _LeaseFace:
     def _lost_error(self) -> LockLost:
         return lost_error(self._engine.session, self._state)
 
-    def _entries(self) -> int:
-        """Count how often its owner is inside.
+    def _goes_in(self) -> None:
+        """Count a ``with``."""
+        self._state.withs += 1
 
-        A ``with`` that finds fewer than it made was released by hand, and lets nothing go: what is
-        left belongs to those around it.
-        """
-        return self._state.count
+    def _comes_out(self) -> bool:
+        """Say whether a ``with`` lets go: if it was released by hand, the rest is not its own."""
+        state = self._state
+        state.withs -= 1
+        if state.let_go:
+            state.let_go -= 1
+            return False
+        return True
+
+    def _by_hand(self) -> None:
+        """Note that the innermost ``with`` is released, if there is nothing but those."""
+        state = self._state
+        if 1 < state.count == state.withs:
+            state.let_go += 1
 
     def _complain(self) -> None:
         """Raise ``LockLost`` for a lease that was not good to its end, once to whoever let go."""
@@ -179,6 +190,7 @@ class Lease(_LeaseFace):
 
     def release(self) -> None:
         """Give the lease back; harmless when repeated; ``LockLost`` if it was lost before."""
+        self._by_hand()
         run(release(self._engine.session, self._state))
         self._complain()
 
@@ -215,6 +227,7 @@ class AsyncLease(_LeaseFace):
 
     async def release(self) -> None:
         """Give the lease back; harmless when repeated; ``LockLost`` if it was lost before."""
+        self._by_hand()
         await release(self._engine.session, self._state)
         self._complain()
 

@@ -108,9 +108,12 @@ class LeaseSetFace(Generic[L]):
         lost = company.first_lost(session.runtime.now()) or company.states[0]
         return lost_error(session, lost)
 
-    def _entries(self) -> int:
-        """Say once: several names are not entered again."""
-        return 1
+    def _goes_in(self) -> None:
+        """Count nothing: several names are not entered again."""
+
+    def _comes_out(self) -> bool:
+        """Let go in any case."""
+        return True
 
     def _complain(self) -> None:
         """Raise ``LockLost`` for a set that was not good to its end, once."""

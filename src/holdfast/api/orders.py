@@ -81,9 +81,10 @@ class Orders:
     def require(self, kind: Kind) -> None:
         """Refuse what the backend cannot keep soundly."""
         if kind not in self._capabilities.kinds:
-            others = "memory, sqlite, redis, postgres" + (", advisory" if kind == "rwlock" else "")
+            last = "postgres and advisory" if kind == "rwlock" else "and postgres"
             raise Unsupported(
-                f"{self._capabilities.backend} cannot keep a {kind} soundly; these can: {others}"
+                f"{self._capabilities.backend} cannot keep a {kind} soundly; memory, sqlite, redis,"
+                f" {last} can"
             )
 
     def wait(self, wait: Given | None) -> float | None:

@@ -10,6 +10,7 @@ import signal
 import sys
 import warnings
 from collections.abc import Sequence
+from contextlib import nullcontext
 from importlib import import_module
 from typing import cast
 
@@ -17,7 +18,7 @@ import click
 
 from holdfast import __version__
 from holdfast.cli import codes
-from holdfast.cli.report import CannotWrite, NobodyReads, say
+from holdfast.cli.report import CannotWrite, NobodyReads, say, writing
 from holdfast.cli.signals import Interrupted
 from holdfast.errors import HoldfastError
 
@@ -35,6 +36,9 @@ MODULES = {
     "migrate": "migrate",
     "verify": "verify",
 }
+
+
+_HELP = frozenset({"-h", "--help", "--version"})
 
 
 class _Lazy(click.Group):
@@ -78,7 +82,10 @@ def serve(args: Sequence[str]) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a name may be in any script
     try:
-        code: int = app.main(list(args), prog_name="holdfast", standalone_mode=False) or codes.DONE
+        # Click writes the help itself; errors of a command's own must not be taken for its.
+        with writing() if _HELP.intersection(args) else nullcontext():
+            ended = app.main(list(args), prog_name="holdfast", standalone_mode=False)
+        code: int = ended or codes.DONE
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         code = codes.USAGE

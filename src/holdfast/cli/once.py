@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from base64 import b64decode, b64encode
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -140,9 +140,10 @@ def _replay(outcome: Any) -> int:
     if not isinstance(outcome, dict) or not {"code", "stdout", "stderr"} <= outcome.keys():
         say("this key stands for something that was not stored by `holdfast once`")
         return codes.USAGE
-    for descriptor, stream in ((2, "stderr"), (1, "stdout")):
-        with writing():
-            write_all(descriptor, b64decode(outcome[stream]))
+    with suppress(OSError):  # as with the first call: stdout is what counts
+        write_all(2, b64decode(outcome["stderr"]))
+    with writing():
+        write_all(1, b64decode(outcome["stdout"]))
     if outcome.get("cut"):
         say(f"it printed more than the {LIMIT // 1024} KiB of each stream that were kept")
     code: int = outcome["code"]

@@ -53,7 +53,9 @@ class LeaseState:
     """One lease that this client was granted. ``Lease`` is its public face."""
 
     # What is the same for every lease at its beginning is set only when it changes.
-    count = 1
+    count = 1  # how often its owner is inside
+    withs = 0  # how many of these are ``with``s
+    let_go = 0  # and how many of those were released by hand, and let nothing go when they are left
     face: Callable[[], object] | None = None  # a weak reference to the public lease
     looks = 0  # how often the keeper has looked for its face, and when it looks again
     look_at = -inf

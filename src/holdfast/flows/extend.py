@@ -59,7 +59,7 @@ def _settle(
             confirmed = rule.deadline(asked_at, answer.remaining)
             state.ttl = ttl
             state.deadline = min(max(state.deadline, confirmed), state.stop_at)
-            state.at_limit = item.ttl < ttl or asked_at + item.ttl >= state.stop_at
+            state.at_limit = item.ttl >= state.stop_at - asked_at
             if state.wants_renewal and not state.at_limit:
                 state.renew_at = rule.next_renewal(asked_at, ttl)
                 session.due(state.renew_at)

@@ -166,7 +166,7 @@ def _settle_lease(
         case Granted():
             confirmed = rule.deadline(asked_at, answer.remaining)
             state.deadline = min(max(state.deadline, confirmed), state.stop_at)
-            state.at_limit = item.ttl < state.ttl or asked_at + item.ttl >= state.stop_at
+            state.at_limit = item.ttl >= state.stop_at - asked_at
             again_at = rule.next_renewal(asked_at, item.ttl)
             state.renew_at = again_at if state.wants_renewal and not state.at_limit else inf
             if session.hub.curious:

@@ -23,9 +23,11 @@ def lose(session: Session, state: LeaseState, reason: str) -> None:
     finally:  # whatever an observer does (end its thread, say): these are told
         for bell in tuple(state.watchers):
             bell.ring()
-        if state.company is not None:
-            _lose_company(session, state)
-        call_listeners(state)
+        try:
+            if state.company is not None:
+                _lose_company(session, state)
+        finally:
+            call_listeners(state)
 
 
 def call_listeners(state: LeaseState) -> None:
@@ -47,12 +49,18 @@ def _lose_company(session: Session, state: LeaseState) -> None:
         return
     company.fallen = state
     reason = f"{printable(state.name)!r}, which was held together with it, is lost: {state.loss}"
+    failure: BaseException | None = None
     for other in company.states:
         if other.claim_id in session.book.leases:
-            lose(session, other, reason)
+            try:
+                lose(session, other, reason)
+            except BaseException as error:  # noqa: BLE001 - the others are lost and given back first
+                failure = error
             # Only now: from here on nobody believes in it any more.
             until = session.runtime.now() + other.ttl  # a renewal nobody heard of may have moved it
             session.leave(Release(other.name, other.claim_id), until)
+    if failure is not None:
+        raise failure
 
 
 def disown(session: Session, state: LeaseState) -> None:

@@ -87,9 +87,8 @@ class Session:
 
     def leave(self, request: Release | Withdraw, until: float) -> None:
         """Leave a request to the keeper, which outlives this call."""
-        if not self.book.closed:
-            self.book.chores.append(Chore(request, until))
-            self.keeper.wake()
+        self.book.chores.append(Chore(request, until))  # first: a keeper that ends looks once more
+        self.keeper.wake()
 
     def refuse_if_closed(self) -> None:
         """Raise ``Misuse`` if the client was closed."""

@@ -70,13 +70,13 @@ async def _hold(talk: Talk, name: str, *, shared: bool, wait: Duration | None) -
     suffix = "_shared" if shared else ""
     await talk.begin()
     if limit is not None:
-        row = await talk.ask(f"SELECT pg_try_advisory_xact_lock{suffix}{_ARGUMENT}", key)
+        row = await talk.ask(_statement(f"pg_try_advisory_xact_lock{suffix}"), key)
         _refuse_old_sight(row)
-        if row is not None and row[0]:
+        if row is not None and row[0] == "true":
             return
         if limit == 0:
             raise await _busy(talk, name, key, 0.0)
-    waiting = f"SELECT pg_advisory_xact_lock{suffix}{_ARGUMENT}"
+    waiting = _statement(f"pg_advisory_xact_lock{suffix}")
     try:
         if limit is not None:
             await _within(talk, waiting, key, limit)
@@ -90,7 +90,11 @@ async def _hold(talk: Talk, name: str, *, shared: bool, wait: Duration | None) -
         raise
 
 
-_ARGUMENT = "(CAST({} AS bigint)), current_setting('transaction_isolation')"
+def _statement(function: str) -> str:
+    """Lock, unless it would be in vain: see ``_refuse_old_sight``."""
+    isolation = "current_setting('transaction_isolation')"
+    locked = f"CAST({function}(CAST({{}} AS bigint)) AS text)"
+    return f"SELECT CASE WHEN {isolation} <> 'repeatable read' THEN {locked} END, {isolation}"
 
 
 def _refuse_old_sight(row: tuple[Any, ...] | None) -> None:

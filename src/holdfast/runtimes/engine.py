@@ -100,6 +100,8 @@ class Engine:
         self.book.closing = True  # nothing new is begun, also if this call is cancelled now
         await release_all(self.session)
         goodbye = self._runtime.bell()
+        if self.book.tickets:
+            self.keeper.mind()  # somebody has to withdraw what is still being asked for
         if self.keeper.stop(goodbye):
             await goodbye.wait(self._runtime.now() + self.call_limit)
         self.session.wire.close()

@@ -64,10 +64,11 @@ def _of_engine(engine: Any) -> Login:
     if engine.dialect.name != "postgresql":
         raise Misuse(f"this engine is for {engine.dialect.name}: give holdfast a URL of its own")
     told = _connect_args(engine)
-    if told.get("dsn") or told.get("ssl_context") or not isinstance(told.get("ssl"), _TLS):
+    foreign = [word for word in _FOREIGN if told.get(word)]
+    if foreign or callable(told.get("password")) or not isinstance(told.get("ssl"), _TLS):
         raise Misuse(
-            "this engine connects by a dsn or with a TLS context of its own, which libpq cannot be"
-            " told: give holdfast a URL, with sslmode and sslrootcert in it"
+            "this engine connects by a dsn, a function or a TLS context of its own, which libpq"
+            " cannot be told: give holdfast a URL, with sslmode and sslrootcert in it"
         )
     tls = told.get("ssl")
     if tls:  # asyncpg's word
@@ -79,6 +80,8 @@ def _of_engine(engine: Any) -> Login:
 
 
 _TLS = (str, bool, type(None))
+_FOREIGN = ("conninfo", "dsn", "ssl_context", "unix_sock")
+"""What says where to connect, or how, in words that are not libpq's."""
 
 
 def _connect_args(engine: Any) -> dict[str, Any]:

@@ -61,7 +61,8 @@ def target_of(address: Address) -> Target:
     address.refuse_unknown(OPTIONS | libpq)
     place = address.url.partition("#")[0].partition("?")[0].partition("://")[2]
     authority, _, path = place.partition("/")
-    if "@" in path and "@" not in authority:  # libpq would take the password for a port, and say it
+    if "@" in path and ":" in authority and "@" not in authority:
+        # libpq would take half of the password for a port, and say it.
         raise Misuse(f"{address.shown} has an @ behind its first /: {_ENCODED}")
     try:
         told = conninfo_to_dict(f"postgresql://{place}")

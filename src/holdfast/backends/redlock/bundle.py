@@ -143,13 +143,17 @@ class Bundle:
         for node in council.nodes:
             self._ask_one(node, current, is_asked=node.number in asked)
         while not current.enough():
-            left = limit - clock.now()
-            if self._take_in(max(0.0, left)):  # of very many, answers come one after the other
+            left, owed = limit - clock.now(), self._number_owed()
+            self._take_in(max(0.0, left))
+            if self._number_owed() < owed:  # of very many, answers come one after the other
                 limit = min(deadline, clock.now() + council.node_limit)
             elif left <= 0:
                 break
         self._blame(current)
         return current.answers
+
+    def _number_owed(self) -> int:
+        return sum(len(strand.owed) for strand in self._strands.values())
 
     def tell(self, tells: Iterable[tuple[int, VoterRequest]]) -> None:
         """Tell servers something, and do not wait for what they say."""

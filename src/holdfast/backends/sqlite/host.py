@@ -6,10 +6,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-from holdfast.errors import BackendUnavailable
-
-ON_LINUX = sys.platform == "linux"
-
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 NETWORK_TYPES = frozenset(
@@ -55,21 +51,11 @@ def boot_offset(offsets: str | None = None) -> float:
 
 
 def boot_id() -> str:
-    """Name this boot of the host; empty where the platform has no such name.
-
-    On Linux every boot has one: who may not see it would take every lease for one of another boot.
-    """
+    """Name this boot of the host; empty where there is no such name, or we may not see it."""
     try:
         return BOOT_ID.read_text().strip()
-    except OSError as error:
-        if ON_LINUX:
-            raise BackendUnavailable(
-                f"{BOOT_ID} cannot be read ({error.strerror}), so nobody can tell whether leases in"
-                " the file are from before a reboot: let this process see it (systemd: ProcSubset="
-                "all; containers: mount /proc), or use a server's URL",
-                backend="sqlite",
-                transient=False,
-            ) from error
+    except OSError:
+        pass  # not Linux, or hidden from us
     if sys.platform == "darwin":
         command = ["/usr/sbin/sysctl", "-n", "kern.bootsessionuuid"]
         return subprocess.run(  # noqa: S603 - a fixed command

@@ -82,6 +82,15 @@ def set_up(connection: sqlite3.Connection, boot_id: str, now: float) -> None:
                 backend="sqlite",
                 transient=False,
             )
+        if "boot" in known and bool(known["boot"]) != bool(boot_id):
+            raise BackendUnavailable(
+                "some of those who use the file can see which boot of the host this is, and some"
+                " cannot (/proc/sys/kernel/random/boot_id), so nobody can tell whether its leases"
+                " are from before a reboot: let all of them see it (systemd: ProcSubset=all), or"
+                " use another file",
+                backend="sqlite",
+                transient=False,
+            )
         if known.get("boot") != boot_id:
             # Times are on the boot clock: those of another boot mean nothing, and nobody who held
             # or waited then is alive. Tokens stay.

@@ -107,3 +107,22 @@ def test_several_names_of_which_one_was_broken_before_the_reply() -> None:
     lease.release()
     client.close()
     boss.close()
+
+
+def test_nothing_begins_that_was_asked_for_after_the_client_was_closed() -> None:
+    """The call had looked before: it finds out when it is answered, and takes its claim back."""
+    url = f"memory://{uuid4()}"
+    client, other = Client(url), Client(url)
+    session = client._engine.session
+    new_id = session.new_id
+
+    def close_first() -> str:
+        client.close()
+        return new_id()
+
+    session.new_id = close_first
+    with pytest.raises(Misuse, match="closed"), client.lock("x"):
+        pytest.fail("the body began")
+    with other.lock("x", wait=0):
+        pass
+    other.close()

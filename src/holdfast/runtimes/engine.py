@@ -1,36 +1,31 @@
 """What stands behind one client: its identity, its book, its keeper and its two sessions.
 
 Here is also what must hold for every client of the process: after a fork the child holds nothing
-and starts anew, and when the interpreter exits, what is still held is given back.
+and starts anew. What is given back when the process ends is in ``farewell``.
 """
 
 from __future__ import annotations
 
-import atexit
 import os
 import weakref
 from binascii import b2a_base64
 from collections.abc import Callable
 
-from holdfast import clock
 from holdfast.flows.book import Book
 from holdfast.flows.release import release_all
 from holdfast.flows.rounds import disinherit
 from holdfast.flows.session import Session, Tells
 from holdfast.ports import Backend, KeepsTime, Runtime, Wire
 from holdfast.rules.messages import Release
+from holdfast.runtimes import farewell
 from holdfast.runtimes.keeper import Keeper
-from holdfast.runtimes.sync import SyncRuntime, ThreadBell
+from holdfast.runtimes.sync import SyncRuntime
 from holdfast.values import Holder
-
-EXIT_LIMIT = 2.0
-"""How long the interpreter's exit is held up for giving leases back."""
 
 DRAWN = 256
 """How many claim ids are drawn at a time."""
 
 _engines: weakref.WeakSet[Engine] = weakref.WeakSet()
-_keepers: weakref.WeakSet[Keeper] = weakref.WeakSet()
 
 
 class Engine:
@@ -71,7 +66,6 @@ class Engine:
                 keeper, self._on_time(SyncRuntime()), self.backend.keeper_wire(holder)
             ),
         )
-        _keepers.add(self.keeper)
         self.session = session = self._session(self.keeper, self._runtime, self._open_wire(holder))
         if type(self._runtime) is SyncRuntime:
             session.bell = self.keeper.bell
@@ -159,19 +153,9 @@ def _new_id() -> str:
 
 def _in_forked_child() -> None:
     _secrets.clear()
-    _keepers.clear()
+    farewell.forget()
     for engine in tuple(_engines):
         engine.start_anew()
 
 
-def _at_exit() -> None:
-    """Stop every keeper, also those of clients that were dropped, and wait a little for them."""
-    until = clock.now() + EXIT_LIMIT
-    goodbyes = [(keeper, ThreadBell()) for keeper in tuple(_keepers)]
-    stopping = [goodbye for keeper, goodbye in goodbyes if keeper.stop(goodbye)]
-    for goodbye in stopping:
-        goodbye.block(until)
-
-
 os.register_at_fork(after_in_child=_in_forked_child)
-atexit.register(_at_exit)

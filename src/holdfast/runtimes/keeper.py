@@ -18,6 +18,7 @@ from holdfast.flows.session import Session
 from holdfast.observe.hub import complain
 from holdfast.ports import Backend, Bell, Ear, LendsBells
 from holdfast.rules.messages import Notice
+from holdfast.runtimes.farewell import enlist
 from holdfast.runtimes.step import run
 from holdfast.runtimes.sync import ThreadBell
 from holdfast.values import Holder
@@ -83,6 +84,7 @@ class Keeper:
                 return
             name = f"holdfast-keeper-{self._holder.client[:8]}"
             self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+            enlist(self)
             self._thread.start()
 
     def lifeline(self) -> int | None:

@@ -28,12 +28,14 @@ class AioEar:
         self._shown = shown
         self._deliver = deliver
         self._waker = Waker()
+        self._lines = lines
         lines.hear = self._hear
         lines.deaf = self._was_deaf
         lines.start_listening(address)
 
     def listen(self, until: float) -> Sequence[Notice]:
         """Block until woken or until ``until``."""
+        self._lines.see_to_inboxes()
         self._waker.sleep(self._keeper.look_around(until))
         return ()
 

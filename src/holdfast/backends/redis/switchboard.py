@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from itertools import count
+from math import inf
 from typing import Any
 
 from holdfast import clock
@@ -22,6 +23,9 @@ from holdfast.backends.redis.requests import command
 from holdfast.backends.redis.target import Where
 from holdfast.errors import BackendUnavailable
 from holdfast.rules import backoff
+
+LOOK_EVERY = 0.5
+"""How often the keeper compares the masters of a cluster with the lines there are."""
 
 
 class Switchboard:
@@ -35,6 +39,7 @@ class Switchboard:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._mending: set[asyncio.Task[None]] = set()
         self._closed = False
+        self._look_at = -inf
         self.last: Line | None = None  # the one that was opened last: for who has but one server
         self.channel = ""
         self.hear: Callable[[bytes], None] = lambda _payload: None
@@ -237,6 +242,24 @@ class Switchboard:
         for line in tuple(self._lines.values()):
             if line.loop is self._loop and not line.broken:
                 self._do(self._listen(line, clock.now() + CONNECT_LIMIT))
+
+    def see_to_inboxes(self) -> None:
+        """Listen to every master of a cluster, also to a new one; called on the keeper's thread.
+
+        A fail-over that was ordered, or a slot that moved, breaks no line, and nobody may ask while
+        all of them wait. But where nobody listens, who waits is passed over.
+        """
+        loop, now = self._loop, clock.now()
+        if not self._office.clustered or not self.channel or loop is None or now < self._look_at:
+            return
+        self._look_at = now + LOOK_EVERY
+        if any(where not in self._lines for where in self._office.topology.masters()):
+            with suppress(RuntimeError):  # the loop is closed
+                loop.call_soon_threadsafe(self._mend_once)
+
+    def _mend_once(self) -> None:
+        if not self._mending and not self._closed:
+            self._do(self._mend())
 
     def _heard(self, push: Any) -> None:
         if isinstance(push, list) and len(push) == 3 and push[0] == b"message":  # noqa: PLR2004

@@ -1,4 +1,4 @@
-"""A master that takes over in good order breaks no connection: who waits is to be heard there too."""
+"""A master that takes over in good order breaks no connection: who waits must be heard there."""
 
 from collections.abc import Iterator
 

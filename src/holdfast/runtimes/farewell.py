@@ -16,6 +16,9 @@ from holdfast import clock
 from holdfast.ports import Bell
 from holdfast.runtimes.sync import ThreadBell
 
+LAST = -100
+"""When multiprocessing calls us: after the end of children, who may work under our leases."""
+
 EXIT_LIMIT = 2.0
 """How long the end of the process is held up for giving leases back."""
 
@@ -39,7 +42,7 @@ def enlist(keeper: Stoppable) -> None:
     if util is not None and os.getpid() not in _children:
         # A child drops what it has inherited of this, so each process says it for itself.
         _children.add(os.getpid())
-        util.Finalize(None, _give_back, exitpriority=0)
+        util.Finalize(None, _give_back, exitpriority=LAST)
 
 
 def forget() -> None:

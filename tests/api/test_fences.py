@@ -6,6 +6,7 @@ its holder still believes.
 
 import threading
 from collections.abc import Iterator
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -94,3 +95,21 @@ def test_it_cannot_close_the_slot_of_its_successor(alice: Client, bob: Client) -
             late.complete()
     assert bob.singleton("job", per="365d").run(lambda: 1) == Outcome(executed=True, result=1)
     assert not alice.singleton("job", per="365d").run(lambda: 2).executed
+
+
+def test_a_cell_that_was_deleted_under_a_lease_remembers_its_fence_for_an_hour() -> None:
+    """As long as once and singleton do: whoever slept through its own lease is refused."""
+    with Client(f"memory://{uuid4()}") as client, client.lock("x") as lease:
+        cell = client.cell("x")
+        cell.swap(1, 0, under=lease)
+        wire = client._engine.session.wire
+        ask = wire.ask
+        kept: list[int | None] = []
+
+        async def asked(request: Any, deadline: float) -> Any:
+            kept.append(getattr(request, "keep", None))
+            return await ask(request, deadline)
+
+        wire.ask = asked  # type: ignore[method-assign]
+        cell.delete(under=lease)
+    assert 3600 * 1_000_000 in kept

@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -41,9 +42,10 @@ def test_nothing_begins_in_a_client_that_was_closed_meanwhile() -> None:
     other.close()
 
 
-def test_nothing_begins_in_a_client_without_a_keeper_either() -> None:
-    """Nobody is left to withdraw the claim then, so the call itself does."""
-    url = f"memory://{uuid4()}"
+@pytest.mark.parametrize("backend", ["memory", "sqlite"])
+def test_nothing_begins_in_a_client_without_a_keeper_either(backend: str, tmp_path: Path) -> None:
+    """One is started to withdraw the claim: the call's own way to the backend is closed by then."""
+    url = f"memory://{uuid4()}" if backend == "memory" else f"sqlite:///{tmp_path}/locks.db"
     client, other = Client(url), Client(url)
     before_reply(client, "Claim", client.close)
     with pytest.raises(Misuse, match="closed"), client.lock("x"):

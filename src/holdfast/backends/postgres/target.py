@@ -44,9 +44,8 @@ class Target(NamedTuple):
     def conninfo(self, application: str) -> bytes:
         """Write what libpq is told, for one new connection."""
         told = {**KEEPALIVE, "fallback_application_name": application, **self.login()}
-        told["client_encoding"] = (
-            "UTF8"  # what we send; in another one a name would be another name
-        )
+        # What we send: in another encoding a name would be another name.
+        told["client_encoding"] = "UTF8"
         if "," in told.get("host", ""):  # several servers: the one that can be written to
             told.setdefault("target_session_attrs", "read-write")
         return make_conninfo(**told).encode()

@@ -23,6 +23,7 @@ from tests.flows.fakes import (
 )
 
 RELEASED = Ended("c1", "released")
+GIVEN_BACK = Release("n", "c1", awaited=True)  # after two seconds
 
 
 def held(*script: Answer, **terms: object) -> tuple[World, LeaseState]:
@@ -38,9 +39,18 @@ def test_a_release_is_one_question() -> None:
     """It is told once, with how long it was held; the book is empty."""
     world, state = held(RELEASED)
     play(release(world.session, state))
-    assert world.requests[1:] == [Release("n", "c1")]
+    assert world.requests[1:] == [GIVEN_BACK]
     assert world.told(events.Released) == [events.Released("n", 7, 2.0)]
     assert (world.book.leases, world.book.owned, world.chores) == ({}, {}, [])
+
+
+def test_who_just_passed_through_is_not_waited_for() -> None:
+    """Unless it had to wait itself: then others may be in line behind it."""
+    for handed in (False, True):
+        world, state = held(RELEASED)
+        world.time, state.handed = state.started_at, handed
+        play(release(world.session, state))
+        assert world.requests[1:] == [Release("n", "c1", awaited=handed)]
 
 
 def test_nobody_believes_while_the_release_is_under_way() -> None:
@@ -56,7 +66,7 @@ def test_a_lost_reply_is_asked_for_again() -> None:
     """The release is repeated until it is confirmed, and told as one release."""
     world, state = held(Lost(1.0), Lost(1.0), RELEASED)
     play(release(world.session, state))
-    assert world.requests[1:] == [Release("n", "c1")] * 3
+    assert world.requests[1:] == [GIVEN_BACK] * 3
     assert (len(world.told(events.Released)), state.loss, world.chores) == (1, "", [])
 
 
@@ -69,7 +79,7 @@ def test_an_unreachable_backend_is_an_event_not_an_error() -> None:
     play(release(world.session, state))
     assert world.time <= START + 2 + CALL_LIMIT
     assert world.told(events.ReleaseFailed) == [events.ReleaseFailed("n", 7, 2.0, "no answer")]
-    assert [*world.book.chores] == [Chore(Release("n", "c1"), state.deadline + TTL)]
+    assert [*world.book.chores] == [Chore(GIVEN_BACK, state.deadline + TTL)]
     assert (world.book.leases, state.loss, world.woken > 0) == ({}, "", True)
 
 

@@ -16,7 +16,7 @@ from holdfast.flows.lose import call_listeners, disown, lose
 from holdfast.flows.order import Order
 from holdfast.flows.session import Session, ask_again, ask_until
 from holdfast.observe import events
-from holdfast.rules.lease import PATIENCE
+from holdfast.rules.lease import PATIENCE, is_likely_awaited
 from holdfast.rules.messages import Ended, Release, Reply, Withdraw
 from holdfast.values import made
 
@@ -38,7 +38,9 @@ async def release(session: Session, state: LeaseState, by: float = inf) -> None:
     if not state.holds(now):
         _give_up(session, state, now)
         return
-    request = made(Release, (state.name, state.claim_id))
+    held_for = now - state.started_at
+    awaited = is_likely_awaited(held_for, handed=state.handed)
+    request = made(Release, (state.name, state.claim_id, awaited))
     try:
         state.released = True  # first, so that nobody believes while the release is under way
         if session.book.leases.pop(state.claim_id, None) is None:
@@ -50,9 +52,9 @@ async def release(session: Session, state: LeaseState, by: float = inf) -> None:
             reply = await session.wire.ask(request, limit)
         except BackendUnavailable as error:
             reply, _ = await ask_again(session, request, limit, error)
-        _judge(session, state, reply, now - state.started_at)
+        _judge(session, state, reply, held_for)
     except BackendUnavailable as error:
-        _unconfirmed(session, state, request, error, now - state.started_at)
+        _unconfirmed(session, state, request, error, held_for)
     except BaseException:  # cancelled or interrupted: the keeper says it again, to be sure
         session.leave(Release(state.name, state.claim_id), state.surely_over_at)
         raise

@@ -65,10 +65,11 @@ class Renew(NamedTuple):
 
 
 class Release(NamedTuple):
-    """Give the lease back."""
+    """Give the lease back. ``awaited``: somebody is likely to wait for it; a hint for the wire."""
 
     name: str
     claim_id: str
+    awaited: bool = False
 
 
 class Withdraw(NamedTuple):

@@ -113,7 +113,8 @@ class AioWire:
             places.setdefault(where, []).append((place, request))
         errands: list[Errand] = []
         for where, asked in places.items():
-            errands += [(letter, where, b"") for letter in office.post.letters(asked)]
+            letters = office.post.letters(asked)
+            errands += [(letter, where, office.post.before(letter)) for letter in letters]
         return errands
 
     async def _send(

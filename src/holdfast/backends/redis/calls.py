@@ -25,9 +25,21 @@ class Call:
 
     ``birth`` is the key of the birth mark, if letters name one; ``common`` are the words that all
     share; ``each`` is the number of words that a request adds to them, ``keys_each`` of keys.
+    ``ahead`` is a command that goes before it, whose reply nobody needs.
     """
 
-    __slots__ = ("_common", "_each", "_heads", "_keys_each", "_one", "_shared", "kind", "script")
+    __slots__ = (
+        "_ahead",
+        "_common",
+        "_each",
+        "_heads",
+        "_keys_each",
+        "_one",
+        "_shared",
+        "kind",
+        "leads",
+        "script",
+    )
 
     def __init__(
         self,
@@ -36,9 +48,12 @@ class Call:
         common: tuple[bytes, ...],
         each: int,
         keys_each: int = KEYS_EACH,
+        ahead: bytes = b"",
     ) -> None:
         self.script = script
-        self.kind = script.name
+        self.leads = bool(ahead)  # then one reply comes before the one that counts
+        self.kind = f"{script.name}, led" if ahead else script.name
+        self._ahead = ahead
         self._keys_each = keys_each
         self._common = b"".join(map(packed, (*birth, *common)))
         self._shared = (len(birth), len(common))
@@ -60,7 +75,8 @@ class Call:
         keys = self._keys_each * count + birth
         words = (b"EVALSHA", self.script.sha, b"%d" % keys)
         length = len(words) + keys + common + self._each * count
-        head = self._heads[count] = b"*%d\r\n%b" % (length, b"".join(map(packed, words)))
+        head = b"%b*%d\r\n%b" % (self._ahead, length, b"".join(map(packed, words)))
+        self._heads[count] = head
         return head
 
 

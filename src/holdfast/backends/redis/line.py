@@ -47,8 +47,26 @@ class Waiter(Protocol):
         """Take the reason why there is none."""
 
 
+class _Nobody:
+    """Waits for the reply to a command that only goes ahead of another."""
+
+    def done(self) -> bool:
+        """Say that it need not be told."""
+        return True
+
+    def set_result(self, reply: Any, /) -> None:
+        """Not be told."""
+
+    def set_exception(self, error: Any, /) -> None:
+        """Not be told."""
+
+
+NOBODY = _Nobody()
+
 Waiting: TypeAlias = tuple[Waiter, float]
 """Who waits for a reply, and until when."""
+
+FOR_NOBODY: list[Waiting] = [(NOBODY, inf)]
 
 
 Opened: TypeAlias = tuple[Call, list[bytes], list[bytes], list[Waiting]]
@@ -92,8 +110,8 @@ class Line(asyncio.BufferedProtocol):
         self.send(data, future, deadline)
         return future
 
-    def send(self, data: bytes, waiter: Waiter, deadline: float) -> None:
-        """Send one command; the waiter is told.
+    def send(self, data: bytes, waiter: Waiter, deadline: float, *, leads: bool = False) -> None:
+        """Send one command; the waiter is told. ``leads``: another goes ahead of it in ``data``.
 
         The first of a turn leaves at once if nobody waits for anything, the others follow it.
         """
@@ -106,6 +124,8 @@ class Line(asyncio.BufferedProtocol):
             if not self._outgoing:
                 self.loop.call_soon(self._flush)
             self._outgoing.append(data)
+        if leads:
+            self._waiting.append(FOR_NOBODY)
         self._waiting.append([(waiter, deadline)])
         if deadline < self._look_at:
             self._watch(deadline)
@@ -118,7 +138,7 @@ class Line(asyncio.BufferedProtocol):
         """
         call, keys, words = parcel
         if self.broken or not self._waiting:
-            self.send(call.one(keys, words), waiter, deadline)
+            self.send(call.one(keys, words), waiter, deadline, leads=call.leads)
             return
         common, all_keys, all_words, waiters = self._open.get(call.kind) or self._opened(call)
         if common is not call:
@@ -140,6 +160,8 @@ class Line(asyncio.BufferedProtocol):
         bundle = Bundle(call)
         opened = self._open[call.kind] = call, bundle.keys, bundle.words, []
         self._outgoing.append(bundle)
+        if call.leads:
+            self._waiting.append(FOR_NOBODY)
         self._waiting.append(opened[3])
         return opened
 
@@ -221,7 +243,8 @@ class Line(asyncio.BufferedProtocol):
         self._timer = None
         self._look_at = inf
         now = clock.now()
-        waiters = [waiting for together in self._waiting for waiting in together]
+        owed = (together for together in self._waiting if together is not FOR_NOBODY)
+        waiters = [waiting for together in owed for waiting in together]
         for waiter, deadline in waiters:
             if deadline <= now and not waiter.done():
                 waiter.set_exception(faults.silent(self._shown))

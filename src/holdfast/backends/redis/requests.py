@@ -45,6 +45,16 @@ ID_LENGTH = 16
 MINTED = 10**15
 """Tokens are microseconds of a clock, so they have sixteen digits: from 2001 to 2286."""
 
+AHEAD = b"*1\r\n$4\r\nTIME\r\n"
+"""What goes before a release for which somebody is likely to wait: a command of no weight, one that
+whoever may call our scripts may call.
+
+A server writes to its clients when it is through with what it has read, and first to the one that
+it had something for *last*: to the one that gives back, and only then to the next in line. With
+cores few, that one then waits for the other's program too. Who already has a reply coming keeps its
+place behind the notice (decision 0037).
+"""
+
 Word: TypeAlias = bytes | str | int
 
 
@@ -86,7 +96,9 @@ class Post:
         self._birth = () if clustered else (self.keys.birth,)
         self._claims: dict[tuple[Want, Holder, str, float], Call] = {}
         self._lately: tuple[object, object, str, float, Call | None] = (None, None, "", 0.0, None)
-        self._release = Call(script("end"), self._birth, (self._held_back, b"r"), 1)
+        words = (self._held_back, b"r")
+        self._release = Call(script("end"), self._birth, words, 1)
+        self._awaited = Call(script("end"), self._birth, words, 1, ahead=AHEAD)
         self._takes: Takes | None = None  # since the first of them
 
     def letter(self, request: Asked, held_back: float = 0.0) -> Letter:
@@ -95,7 +107,15 @@ class Post:
         if parcel is None:
             return self._seldom(request, held_back)
         call, keys, words = parcel
+        if call is self._awaited:
+            call = self._release  # a letter is one command: see ``before``
         return Letter(call.one(keys, words), call.script, (request,))
+
+    @staticmethod
+    def before(letter: Letter) -> bytes:
+        """Give the command that goes before a letter when it is first sent, if any."""
+        first = letter.requests[0]
+        return AHEAD if isinstance(first, Release) and first.awaited else b""
 
     def parcel(self, request: Asked) -> Parcel | None:
         """Wrap a request so that it can travel alone or with others like it; most cannot."""
@@ -117,8 +137,9 @@ class Post:
 
     def _other(self, request: Asked) -> Parcel | None:
         if isinstance(request, Release):
-            name, claim_id = request
-            return self._release, self.keys.of(name).packed, _packed(claim_id)
+            name, claim_id, awaited = request
+            call = self._awaited if awaited else self._release
+            return call, self.keys.of(name).packed, _packed(claim_id)
         return None if self._takes is None else self._takes.parcel(request)
 
     def _seldom(self, request: Asked, held_back: float) -> Letter:

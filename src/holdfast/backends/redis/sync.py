@@ -43,6 +43,8 @@ class SyncWire:
             link = self.stack.borrow(self._office.target.seeds[0], now, deadline)
             try:
                 raw = link.ask(call.one(keys, words), now, deadline)
+                if call.leads:
+                    raw = link.read(deadline)
             except BaseException:
                 link.close()
                 raise
@@ -105,7 +107,8 @@ class SyncWire:
             places.setdefault(where, []).append((place, request))
         errands: list[Errand] = []
         for where, asked in places.items():
-            errands += [(letter, where, b"") for letter in office.post.letters(asked)]
+            letters = office.post.letters(asked)
+            errands += [(letter, where, office.post.before(letter)) for letter in letters]
         return errands
 
     def _send(

@@ -125,7 +125,7 @@ def _ask_for_all(stage: Stage, move: Move, known: _Known) -> None:
         one = replace(move, name=name, patience=0.0)
         before = known.claims[name]
         again = before[-1].claim_id if before and move.odd else ""
-        claim = _claim(stage, one, again or claim_id_of(len(before)))
+        claim = _claim(stage, one, again or claim_id_of(len(before)), before)
         if claim.claim_id in stage.doubtful(name):
             return
         if not again:
@@ -145,7 +145,6 @@ def _ids(request: ClaimRequest) -> set[str]:
 
 
 def _request(stage: Stage, move: Move, known: _Known) -> ClaimRequest:
-    ids = [claim.claim_id for claim in known.claims[move.name]]
     match move.verb:
         case "repeat" if known.asked:
             return known.asked[-1 - move.which % len(known.asked)]
@@ -158,10 +157,11 @@ def _request(stage: Stage, move: Move, known: _Known) -> ClaimRequest:
         case "look":
             return Look(move.name)
         case _:
-            return _about_one(stage, move, ids)
+            return _about_one(stage, move, known.claims[move.name])
 
 
-def _about_one(stage: Stage, move: Move, ids: list[str]) -> ClaimRequest:
+def _about_one(stage: Stage, move: Move, claims: list[Claim]) -> ClaimRequest:
+    ids = [claim.claim_id for claim in claims]
     name, record, new = move.name, stage.record(move.name), claim_id_of(len(ids))
     waiting = [waiter.claim_id for waiter in record.queue]
     match move.verb:
@@ -172,7 +172,7 @@ def _about_one(stage: Stage, move: Move, ids: list[str]) -> ClaimRequest:
         case "withdraw":  # at times before its claim is heard of: the next one is called this
             return Withdraw(name, new if move.odd else _pick(move, waiting, ids))
         case "again" if ids:
-            return _claim(stage, move, _pick(move, waiting, ids))
+            return _claim(stage, move, _pick(move, waiting, ids), claims)
         case _:
             return _claim(stage, move, new)
 
@@ -213,7 +213,8 @@ def _pick(move: Move, likely: list[str], ids: list[str]) -> str:
     return choice[-1 - move.which % len(choice)] if choice else claim_id_of(-1)
 
 
-def _claim(stage: Stage, move: Move, claim_id: str) -> Claim:
+def _claim(stage: Stage, move: Move, claim_id: str, before: Sequence[Claim] = ()) -> Claim:
+    """Claim, or ask again, with other words at times; what a claim had seen stays what it was."""
     kind, capacity, weight = move.shape
     want = Want(
         kind=kind,
@@ -225,10 +226,20 @@ def _claim(stage: Stage, move: Move, claim_id: str) -> Claim:
     )
     client = f"client{move.client}"
     inbox = "" if move.which == 10 else stage.inbox(client) + "?" * (move.which == 9)
-    newest = max(stage.record(move.name).last_token, round(stage.now * 1_000_000))
-    seen = newest + 7 if move.which == 11 else 0
+    seen = _seen(stage, move)
+    for claim in before:
+        if claim.claim_id == claim_id:
+            seen = claim.seen_token
     holder = Holder(client, "höst", move.client, 'a "label"' if move.odd else "")
     return Claim(move.name, claim_id, want, holder, inbox, move.patience, seen)
+
+
+def _seen(stage: Stage, move: Move) -> int:
+    """Have seen nothing, the last token, or (of a server that has forgotten) more than that."""
+    last = stage.record(move.name).last_token
+    if move.which == 11:
+        return max(last, round(stage.now * 1_000_000)) + 7
+    return last if 5 < move.which < 9 else 0
 
 
 def _renewal(stage: Stage, move: Move, known: _Known, name: str) -> Renew:

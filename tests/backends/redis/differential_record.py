@@ -30,8 +30,8 @@ return {
 }
 """
 
-_HEAD = struct.Struct("<BBdddddd")
-_NEW = (1, 1, 1, 0, 0, 0, 0, 0)
+_HEAD = struct.Struct("<BBddddddd")
+_NEW = (1, 1, 1, 0, 0, 0, 0, 0, 0)
 """What a name is that nobody has asked about yet."""
 
 _ENDINGS: dict[str, Ending] = {
@@ -60,7 +60,7 @@ def stored(name: str, raw: list[Any]) -> Stored:
     """Read a dump; its parts have to fit each other."""
     data, ended, line, patience, packed, lives = raw
     head = _HEAD.unpack_from(data) if data else _NEW
-    form, kind, capacity, count, waiting, joins, token, buried_until = map(int, head)
+    form, kind, capacity, count, waiting, joins, token, buried_until, _ = map(int, head)
     order, until = _scores(line), _scores(patience)
     waiters = {claim_id.decode(): fields for claim_id, fields in packed}
     assert form == 1

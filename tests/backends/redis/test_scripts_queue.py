@@ -171,12 +171,12 @@ def test_more_permits_than_lua_can_unpack_still_make_a_queue(redis_server: Share
 
 
 _COPY_THE_GRANT = """
-local head, grant = '<BBdddddd', '<dddI2c0dI2c0I4c0I4c0I4c0'
+local head, grant = '<BBddddddd', '<dddI2c0dI2c0I4c0I4c0I4c0'
 local stored = redis.call('GET', KEYS[1])
 local record = {struct.unpack(head, stored)}
-local _, ends, since, id, weight, inbox, about = struct.unpack(grant, stored, record[9])
+local _, ends, since, id, weight, inbox, about = struct.unpack(grant, stored, record[10])
 record[4] = ARGV[1] + 1
-local parts = {struct.pack(head, unpack(record, 1, 8)) .. string.sub(stored, record[9])}
+local parts = {struct.pack(head, unpack(record, 1, 9)) .. string.sub(stored, record[10])}
 for i = 1, ARGV[1] do
     local copy, slot = 'copy' .. i, tostring(i)
     parts[i + 1] = struct.pack(

@@ -15,20 +15,25 @@ local first, word = 1, 5
 while plain and first <= last do
     local id, seen = ARGV[word], tonumber(ARGV[word + 1])
     local stored = call('GET', KEYS[first])
-    local holders, waiting, joins, last_token, buried_until = 0, 0, 0, 0, 0
+    local holders, waiting, joins, last_token, buried_until, strays_until = 0, 0, 0, 0, 0, 0
     if stored and string.byte(stored) == 1 then
-        holders, waiting, joins, last_token, buried_until = struct.unpack('<ddddd', stored, 11)
+        holders, waiting, joins, last_token, buried_until, strays_until =
+            struct.unpack('<dddddd', stored, 11)
     elseif stored then
         holders = -1 -- a newer holdfast wrote it: the long way says so
     end
+    -- Who has seen the last token is no late copy of a claim that was granted here: that would have
+    -- been asked before, by somebody who had not. Only strays, never granted, can be as late as this.
+    local late = buried_until > now and (seen < last_token or strays_until > now)
     -- Nobody holds it and nobody waits: most claims.
     plain = holders == 0 and waiting == 0
-        and not (buried_until > now and string.find(call('GET', KEYS[first + 1]) or '', id, 1, true))
+        and not (late and string.find(call('GET', KEYS[first + 1]) or '', id, 1, true))
     if plain then
         local token = math.max(last_token + 1, now, seen + 1)
         call('SET', KEYS[first], struct.pack(
-            '<BBdddddddddI2c0dI2c0I4c0I4c0I4c0', 1, kind, capacity, 1, 0, joins, token, buried_until,
-            token, now + ttl, now, #id, id, weight, #inbox, inbox, #about, about, 0, '', 0, ''
+            '<BBddddddddddI2c0dI2c0I4c0I4c0I4c0', 1, kind, capacity, 1, 0, joins, token,
+            buried_until, strays_until, token, now + ttl, now, #id, id, weight, #inbox, inbox,
+            #about, about, 0, '', 0, ''
         ), 'PX', math.ceil(ttl / 1000) + 86400000)
         local reply = struct.pack('<Bdddd', 1, mark, token, ttl, now)
         if not replies then

@@ -2,8 +2,6 @@
 -- rules/claim.py. ARGV from 2 on: which of the two, then the id of each name's claim.
 -- The reply to one is its own, the reply to several the list of theirs.
 
-call('HDEL', KEYS[5], '') -- a first write that a full server allows: so it allows the next ones
-
 local how = ARGV[2]
 local stone = ' ' .. how .. math.floor(now / 1000) + 60000 .. ';'
 local last = #KEYS - 4
@@ -11,16 +9,16 @@ local replies = last > 5 and {}
 local first, word, short = 1, 3, true
 while short and first <= last do
     local id, stored, reply = ARGV[word], call('GET', KEYS[first]), nil
-    local _, kind, capacity, holders, waiting, joins, last_token, buried_until
+    local _, kind, capacity, holders, waiting, joins, last_token, buried_until, strays_until
     if stored and string.byte(stored) == 1 then
-        _, kind, capacity, holders, waiting, joins, last_token, buried_until =
-            struct.unpack('<BBdddddd', stored)
+        _, kind, capacity, holders, waiting, joins, last_token, buried_until, strays_until =
+            struct.unpack('<BBddddddd', stored)
     end
 
     -- It alone holds the name: most releases.
     local ends, held_by, heir, claim
     if holders == 1 and kind ~= SEMAPHORE then
-        _, ends, _, held_by = struct.unpack('<dddI2c0', stored, 51)
+        _, ends, _, held_by = struct.unpack('<dddI2c0', stored, 59)
     end
     short = held_by == id and ends > now
 
@@ -40,7 +38,11 @@ while short and first <= last do
 
     if short then
         local entry, ended = id .. stone, KEYS[first + 1]
-        local size = call('APPEND', ended, entry)
+        local size = redis.pcall('APPEND', ended, entry)
+        if type(size) == 'table' then -- a full server: what frees memory it allows, and then the rest
+            call('HDEL', KEYS[5], '')
+            size = call('APPEND', ended, entry)
+        end
         if size > 4096 then
             local text = call('GET', ended)
             call('SET', ended, string.sub(text, string.find(text, ';', #text - 2048, true) + 1))
@@ -58,9 +60,9 @@ while short and first <= last do
         local about, inbox, token = claim[1], claim[2], math.max(last_token + 1, now, claim[5] + 1)
         local life = math.min(3000000, claim[4])
         call('SET', KEYS[first], struct.pack(
-            '<BBdddddddddI2c0dI2c0I4c0I4c0I4c0', 1, kind, capacity, 1, waiting - 1, joins, token,
-            buried_until, token, now + life, now, #heir, heir, capacity, #inbox, inbox, #about,
-            about, 0, '', 0, ''
+            '<BBddddddddddI2c0dI2c0I4c0I4c0I4c0', 1, kind, capacity, 1, waiting - 1, joins, token,
+            buried_until, strays_until, token, now + life, now, #heir, heir, capacity, #inbox,
+            inbox, #about, about, 0, '', 0, ''
         ), 'PX', math.ceil(life / 1000) + 86400000)
         redis.pcall('PUBLISH', inbox, table.concat({
             1, 'granted', heir, string.format('%.0f', token), life, string.format('%.0f', now), '',
@@ -69,7 +71,7 @@ while short and first <= last do
         reply = {mark, 'ended', how, {{about, token, capacity, now, life, '', ''}}}
     elseif short then
         call('SET', KEYS[first], struct.pack(
-            '<BBdddddd', 1, kind, capacity, 0, 0, joins, last_token, buried_until
+            '<BBddddddd', 1, kind, capacity, 0, 0, joins, last_token, buried_until, strays_until
         ), 'PX', 86400000)
         reply = struct.pack('<Bdc1', 2, mark, how)
     end
@@ -83,6 +85,8 @@ end
 if short then
     return replies
 end
+
+call('HDEL', KEYS[5], '') -- a first write that a full server allows: so it allows the next ones
 
 --@ moves
 
@@ -99,7 +103,7 @@ local function end_it(id)
     end
     -- An unknown claim that is withdrawn may still be under way: buried, it comes too late.
     if ending then
-        name.bury(id, ending)
+        name.bury(id, ending, not grant)
     end
     name.hand_over({})
     name.put_down()

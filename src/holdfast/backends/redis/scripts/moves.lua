@@ -1,8 +1,8 @@
 -- The moves of which a step is made, on the name that is taken up: rules/desk.py.
 --
 -- A record is bytes: format, kind, capacity, number of grants, number of waiters, number of joins,
--- last token, until when tombstones are kept ('<BBdddddd', 50 bytes), then each grant as name.packed
--- writes it. A waiter is a list in msgpack. What both call ``about`` (who, metadata) only clients read.
+-- last token, until when tombstones are kept, and until when those of strays are, which ended without
+-- having been granted ('<BBddddddd', 58 bytes); then each grant as name.packed writes it. A waiter is a list in msgpack. What both call ``about`` (who, metadata) only clients read.
 -- Queue and patience are sorted by order of joining and by end, so a step costs the same however
 -- long the queue is.
 
@@ -15,7 +15,8 @@ function name.take_up(first, stored)
     name.record, name.ended, name.queue = KEYS[first], KEYS[first + 1], KEYS[first + 2]
     name.patience, name.waiters = KEYS[first + 3], KEYS[first + 4]
     name.changed, name.notices, name.open = false, {}, {}
-    name.kind, name.capacity, name.last_token, name.buried_until = 1, 1, 0, 0
+    name.kind, name.capacity, name.last_token = 1, 1, 0
+    name.buried_until, name.strays_until = 0, 0
     name.waiting, name.joins, name.grants = 0, 0, {}
     if not stored then
         return true
@@ -25,7 +26,7 @@ function name.take_up(first, stored)
     end
     local _, count, at
     _, name.kind, name.capacity, count, name.waiting, name.joins, name.last_token,
-        name.buried_until, at = struct.unpack('<BBdddddd', stored)
+        name.buried_until, name.strays_until, at = struct.unpack('<BBddddddd', stored)
     for i = 1, count do
         name.grants[i], at = name.unpacked(stored, at)
     end
@@ -55,8 +56,8 @@ function name.put_down()
             ends = math.max(ends, grants[i][ENDS])
         end
         local record = {struct.pack(
-            '<BBdddddd', 1, name.kind, name.capacity, #grants, name.waiting, name.joins,
-            name.last_token, name.buried_until
+            '<BBddddddd', 1, name.kind, name.capacity, #grants, name.waiting, name.joins,
+            name.last_token, name.buried_until, name.strays_until
         )}
         for i = 1, #grants do
             record[i + 1] = name.packed(grants[i])
@@ -78,8 +79,11 @@ function name.confirm()
 end
 
 -- Remember for a minute how an id ended: one text, oldest first, cut back to some 64 at times.
-function name.bury(id, how)
+function name.bury(id, how, is_stray)
     name.changed = true
+    if is_stray then
+        name.strays_until = now + 60000000
+    end
     local entry = id .. ' ' .. how .. math.floor(now / 1000) + 60000 .. ';'
     local size = call('APPEND', name.ended, entry)
     if size == #entry then
@@ -210,7 +214,7 @@ function name.sweep()
     end
     for _, id in ipairs(late) do
         name.leave_queue(id)
-        name.bury(id, 'l')
+        name.bury(id, 'l', true)
     end
 end
 

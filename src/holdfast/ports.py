@@ -114,8 +114,8 @@ class Runtime(Protocol):
         """Make a bell for the flow that is running."""
         ...
 
-    def push(self) -> Push:
-        """Give the way to call back the owner that is running now."""
+    def push(self, owner: object) -> Push:
+        """Give the way to call back ``owner``, which is running now."""
         ...
 
     async def sleep(self, seconds: float) -> None:

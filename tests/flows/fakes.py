@@ -210,7 +210,7 @@ class World:
         """Make a bell."""
         return FakeBell(self)
 
-    def push(self) -> Push:
+    def push(self, owner: object) -> Push:  # noqa: ARG002 - the port's shape
         """Call back in place."""
         return _in_place
 

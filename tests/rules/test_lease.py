@@ -91,14 +91,3 @@ def test_a_try_never_outlasts_the_lease(now: float, left: float, call_limit: flo
     limit = lease.attempt_limit(now, now + left, call_limit)
     assert 0.0 < limit <= min(call_limit, left + 1e-9)
     assert lease.TICK * 3 <= lease.PATIENCE  # a waiter may miss two ticks
-
-
-@pytest.mark.parametrize(
-    "held_for, handed, awaited",
-    [(0.0, False, False), (0.0004, False, False), (0.0005, False, True), (0.0, True, True)],
-)
-def test_who_waited_or_held_for_a_while_is_likely_awaited(
-    *, held_for: float, handed: bool, awaited: bool
-) -> None:
-    """Who just passed through is not: telling others first would cost it more than it is worth."""
-    assert lease.is_likely_awaited(held_for, handed=handed) is awaited

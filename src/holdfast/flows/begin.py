@@ -131,7 +131,7 @@ def begin(
     due_at = confirm_at
     if due_at is None:
         due_at = rule.first_renewal(now, deadline, ttl) if renew and ttl < max_hold else inf
-    push = session.runtime.push()
+    push = session.runtime.push(owner)
     state = LeaseState(
         name, granted, want, deadline, due_at, renew, now, stop_at, push, owner, place
     )

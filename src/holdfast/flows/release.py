@@ -16,7 +16,7 @@ from holdfast.flows.lose import call_listeners, disown, lose
 from holdfast.flows.order import Order
 from holdfast.flows.session import Session, ask_again, ask_until
 from holdfast.observe import events
-from holdfast.rules.lease import PATIENCE, is_likely_awaited
+from holdfast.rules.lease import AWAITED_AFTER, PATIENCE
 from holdfast.rules.messages import Ended, Release, Reply, Withdraw
 from holdfast.values import made
 
@@ -39,7 +39,7 @@ async def release(session: Session, state: LeaseState, by: float = inf) -> None:
         _give_up(session, state, now)
         return
     held_for = now - state.started_at
-    awaited = is_likely_awaited(held_for, handed=state.handed)
+    awaited = state.handed or held_for >= AWAITED_AFTER
     request = made(Release, (state.name, state.claim_id, awaited))
     try:
         state.released = True  # first, so that nobody believes while the release is under way

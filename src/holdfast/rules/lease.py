@@ -18,7 +18,8 @@ PATIENCE = 3.0
 """How long a waiter lives without a word from its client."""
 
 AWAITED_AFTER = 0.0005
-"""Who held for so long has somebody waiting behind it more often than who just passed through."""
+"""Who held for so long may well have somebody waiting behind it, and so has who waited itself: a
+hint, by which nothing is decided but who is told first."""
 
 TICK = 1.0
 """How often a client with waiters speaks to its backend."""
@@ -38,14 +39,6 @@ def first_renewal(now: float, until: float, ttl: float) -> float:
     """When to renew a new lease: of its ttl, or of what a slow answer has left of that."""
     left = until - now
     return next_renewal(now, ttl if left > ttl * 0.9 else left)
-
-
-def is_likely_awaited(held_for: float, *, handed: bool) -> bool:
-    """Whether somebody may well wait for a lease: who waited for it is seldom the last in line.
-
-    Nothing is decided by it but who is told first.
-    """
-    return handed or held_for >= AWAITED_AFTER
 
 
 def may_start_unconfirmed(now: float, until: float, life: float) -> bool:

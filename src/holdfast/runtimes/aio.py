@@ -83,9 +83,9 @@ class AioRuntime:
         """Make a bell for this task."""
         return LoopBell()
 
-    def push(self) -> Push:
-        """Call back on the loop that is running now."""
-        loop = asyncio.get_running_loop()
+    def push(self, owner: object) -> Push:
+        """Call back on the loop that is running now: a task knows its own."""
+        loop = owner.get_loop() if isinstance(owner, asyncio.Task) else asyncio.get_running_loop()
         made_for, known = self._push
         if made_for is loop:
             return known

@@ -64,7 +64,7 @@ class SyncRuntime:
         """Make a bell for this thread."""
         return ThreadBell()
 
-    def push(self) -> Push:
+    def push(self, owner: object) -> Push:  # noqa: ARG002 - the port's shape
         """Call back in place: on the keeper's thread."""
         return _in_place
 

@@ -110,7 +110,7 @@ class FakeRuntime:
         """Make a bell."""
         return FakeBell(self.clock)
 
-    def push(self) -> Push:
+    def push(self, owner: object) -> Push:  # noqa: ARG002 - the port's shape
         """Call back in place."""
 
         def in_place(callback: Callable[[], object]) -> None:

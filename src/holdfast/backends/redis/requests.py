@@ -119,8 +119,12 @@ class Post:
 
     def parcel(self, request: Asked) -> Parcel | None:
         """Wrap a request so that it can travel alone or with others like it; most cannot."""
-        if not isinstance(request, Claim):
-            return self._other(request)
+        if type(request) is Release:
+            name, claim_id, awaited = request
+            gives_back = self._awaited if awaited else self._release
+            return gives_back, self.keys.of(name).packed, _packed(claim_id)
+        if type(request) is not Claim:
+            return None if self._takes is None else self._takes.parcel(request)
         name, claim_id, want, holder, inbox, patience, seen_token = request
         # Most locks of a client want the same, in the same words: to hash them all takes longer.
         same_want, same_holder, same_inbox, same_patience, call = self._lately
@@ -134,13 +138,6 @@ class Post:
             call = self._claims.get((want, holder, inbox, patience)) or self._claim(request)
             self._lately = want, holder, inbox, patience, call
         return call, self.keys.of(name).packed, _packed(claim_id, seen_token)
-
-    def _other(self, request: Asked) -> Parcel | None:
-        if isinstance(request, Release):
-            name, claim_id, awaited = request
-            call = self._awaited if awaited else self._release
-            return call, self.keys.of(name).packed, _packed(claim_id)
-        return None if self._takes is None else self._takes.parcel(request)
 
     def _seldom(self, request: Asked, held_back: float) -> Letter:
         words: tuple[Word, ...]

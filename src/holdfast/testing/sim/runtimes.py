@@ -46,7 +46,7 @@ class SyncLike:
         """Make a bell."""
         return SimBell(self._client)
 
-    def push(self) -> Push:
+    def push(self, owner: object) -> Push:  # noqa: ARG002 - the port's shape
         """Call back in place."""
         return _in_place
 
@@ -67,7 +67,7 @@ class SyncLike:
 class AioLike(SyncLike):
     """What tasks have: clean-up in a task of its own, callbacks on the loop."""
 
-    def push(self) -> Push:
+    def push(self, owner: object) -> Push:  # noqa: ARG002 - the port's shape
         """Call back in the next turn of the loop."""
         client = self._client
 

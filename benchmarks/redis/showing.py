@@ -7,6 +7,7 @@ from statistics import median
 from typing import NamedTuple
 
 from benchmarks.redis.contest import Plan, Stay
+from benchmarks.redis.counting import Seen
 
 
 class Contest(NamedTuple):
@@ -16,6 +17,8 @@ class Contest(NamedTuple):
     """From one process to the other; those inside one process are left out."""
     rate: float
     requests: float
+    reads: float
+    """How often the server had to read something, per grant: what leaves together is read once."""
     turns: Counter[int]
 
 
@@ -25,7 +28,7 @@ class Record:
 
     contests: list[Contest] = field(default_factory=list)
 
-    def add(self, plan: Plan, stays: Sequence[Stay], requests: int) -> float:
+    def add(self, plan: Plan, stays: Sequence[Stay], seen: Seen) -> float:
         """Take in one contest; give its hand-overs a second."""
         # Of n permits the k-th that is given back lets the (n + k)-th in.
         given_back = sorted(stays, key=lambda stay: stay.left_at)
@@ -33,6 +36,7 @@ class Record:
         if any(after.entered_at < before.left_at for before, after in passed):
             raise RuntimeError("more were inside at the same time than may be")
         inside = [stay for stay in stays if stay.entered_at > plan.open_at]
+        grants = len(stays) + plan.waiters  # each has a last grant, unrecorded
         contest = Contest(
             gaps=[
                 after.entered_at - before.left_at
@@ -40,7 +44,8 @@ class Record:
                 if before.left_at > plan.open_at and (before.waiter + after.waiter) % 2
             ],
             rate=len(inside) / (plan.until - plan.open_at),
-            requests=requests / (len(stays) + plan.waiters),  # each has a last grant, unrecorded
+            requests=seen.requests / grants,
+            reads=seen.chunks / grants,
             turns=Counter(stay.waiter for stay in inside),
         )
         self.contests.append(contest)
@@ -69,6 +74,11 @@ class Record:
     def requests(self) -> list[float]:
         """The requests per grant of each contest."""
         return [contest.requests for contest in self.contests]
+
+    @property
+    def reads(self) -> list[float]:
+        """The reads per grant of each contest."""
+        return [contest.reads for contest in self.contests]
 
     def fairness(self, waiters: int) -> float:
         """Give Jain's index: 1 if all had the same number of turns, 1/n if one had them all."""

@@ -17,7 +17,7 @@ SLACK = 0.005
 PATIENCE = 3.0
 """How long a waiter lives without a word from its client."""
 
-AWAITED_AFTER = 0.0005
+AWAITED_AFTER = 0.005
 """Who held for so long may well have somebody waiting behind it, and so has who waited itself: a
 hint, by which nothing is decided but who is told first."""
 

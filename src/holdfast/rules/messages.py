@@ -37,7 +37,11 @@ class Want(NamedTuple):
 
 
 class Claim(NamedTuple):
-    """Hold ``name``; join its queue for ``patience`` seconds, or do not wait at all (0)."""
+    """Hold ``name``; join its queue for ``patience`` seconds, or do not wait at all (0).
+
+    ``seen_token`` stays what it was however often the claim is asked: by that a backend may know
+    a late copy from a new claim.
+    """
 
     name: str
     claim_id: str

@@ -30,8 +30,10 @@ return {
 }
 """
 
-_HEAD = struct.Struct("<BBddddddd")
-_NEW = (1, 1, 1, 0, 0, 0, 0, 0, 0)
+_HEADS = {1: struct.Struct("<BBdddddd"), 2: struct.Struct("<BBddddddd")}
+"""How a record begins, by its format; what the second adds is for the scripts alone."""
+
+_NEW = (2, 1, 1, 0, 0, 0, 0, 0)
 """What a name is that nobody has asked about yet."""
 
 _ENDINGS: dict[str, Ending] = {
@@ -59,11 +61,10 @@ class Stored(NamedTuple):
 def stored(name: str, raw: list[Any]) -> Stored:
     """Read a dump; its parts have to fit each other."""
     data, ended, line, patience, packed, lives = raw
-    head = _HEAD.unpack_from(data) if data else _NEW
-    form, kind, capacity, count, waiting, joins, token, buried_until, _ = map(int, head)
+    head = _HEADS[data[0]].unpack_from(data) if data else _NEW
+    _, kind, capacity, count, waiting, joins, token, buried_until = map(int, head[:8])
     order, until = _scores(line), _scores(patience)
     waiters = {claim_id.decode(): fields for claim_id, fields in packed}
-    assert form == 1
     assert waiting == len(order)
     assert order.keys() == until.keys() == waiters.keys()
     assert all(score <= joins for score in order.values())
@@ -98,7 +99,7 @@ def _scores(raw: list[bytes]) -> dict[str, int]:
 
 def _grants(shape: tuple[Kind, int], data: bytes, count: int) -> tuple[Grant, ...]:
     """Read the grants that follow the head of a record; nothing may follow them."""
-    at = _HEAD.size
+    start = at = _HEADS[data[0]].size if data else 0
     found = []
     for _ in range(count):
         token, ends, since = struct.unpack_from("<ddd", data, at)
@@ -112,7 +113,7 @@ def _grants(shape: tuple[Kind, int], data: bytes, count: int) -> tuple[Grant, ..
         numbers = tuple(map(int, slots.split(","))) if slots else ()
         lives = ends / 1e6, since / 1e6
         found.append(Grant(claim_id, want, holder, inbox, int(token), *lives, numbers, broken))
-    assert at == max(len(data), _HEAD.size)
+    assert at == max(len(data), start)
     return tuple(found)
 
 

@@ -191,7 +191,7 @@ def _ending(asker: Asker, request: Release | Withdraw) -> str:
 
 
 def _newer_record(server: SharedServer, asker: Asker, name: str) -> object:
-    write = "redis.call('SET', KEYS[1], '\\2 new things', 'PX', 60000)"
+    write = "redis.call('SET', KEYS[1], '\\3 new things', 'PX', 60000)"
     key = asker.keys.of(name).all[0]
     server.ask("EVAL", write, 1, key)
     return server.ask("DUMP", key)

@@ -16,11 +16,11 @@ while plain and first <= last do
     local id, seen = ARGV[word], tonumber(ARGV[word + 1])
     local stored = call('GET', KEYS[first])
     local holders, waiting, joins, last_token, buried_until, strays_until = 0, 0, 0, 0, 0, 0
-    if stored and string.byte(stored) == 1 then
+    if stored and string.byte(stored) == 2 then
         holders, waiting, joins, last_token, buried_until, strays_until =
             struct.unpack('<dddddd', stored, 11)
     elseif stored then
-        holders = -1 -- a newer holdfast wrote it: the long way says so
+        holders = -1 -- another holdfast wrote it: the long way reads the last, and refuses a newer one
     end
     -- Who has seen the last token is no late copy of a claim that was granted here: that would have
     -- been asked before, by somebody who had not. Only strays, never granted, can be as late as this.
@@ -31,7 +31,7 @@ while plain and first <= last do
     if plain then
         local token = math.max(last_token + 1, now, seen + 1)
         call('SET', KEYS[first], struct.pack(
-            '<BBddddddddddI2c0dI2c0I4c0I4c0I4c0', 1, kind, capacity, 1, 0, joins, token,
+            '<BBddddddddddI2c0dI2c0I4c0I4c0I4c0', 2, kind, capacity, 1, 0, joins, token,
             buried_until, strays_until, token, now + ttl, now, #id, id, weight, #inbox, inbox,
             #about, about, 0, '', 0, ''
         ), 'PX', math.ceil(ttl / 1000) + 86400000)

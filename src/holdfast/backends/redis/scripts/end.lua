@@ -10,7 +10,7 @@ local first, word, short = 1, 3, true
 while short and first <= last do
     local id, stored, reply = ARGV[word], call('GET', KEYS[first]), nil
     local _, kind, capacity, holders, waiting, joins, last_token, buried_until, strays_until
-    if stored and string.byte(stored) == 1 then
+    if stored and string.byte(stored) == 2 then
         _, kind, capacity, holders, waiting, joins, last_token, buried_until, strays_until =
             struct.unpack('<BBddddddd', stored)
     end
@@ -60,7 +60,7 @@ while short and first <= last do
         local about, inbox, token = claim[1], claim[2], math.max(last_token + 1, now, claim[5] + 1)
         local life = math.min(3000000, claim[4])
         call('SET', KEYS[first], struct.pack(
-            '<BBddddddddddI2c0dI2c0I4c0I4c0I4c0', 1, kind, capacity, 1, waiting - 1, joins, token,
+            '<BBddddddddddI2c0dI2c0I4c0I4c0I4c0', 2, kind, capacity, 1, waiting - 1, joins, token,
             buried_until, strays_until, token, now + life, now, #heir, heir, capacity, #inbox,
             inbox, #about, about, 0, '', 0, ''
         ), 'PX', math.ceil(life / 1000) + 86400000)
@@ -71,7 +71,7 @@ while short and first <= last do
         reply = {mark, 'ended', how, {{about, token, capacity, now, life, '', ''}}}
     elseif short then
         call('SET', KEYS[first], struct.pack(
-            '<BBddddddd', 1, kind, capacity, 0, 0, joins, last_token, buried_until, strays_until
+            '<BBddddddd', 2, kind, capacity, 0, 0, joins, last_token, buried_until, strays_until
         ), 'PX', 86400000)
         reply = struct.pack('<Bdc1', 2, mark, how)
     end

@@ -2,9 +2,9 @@
 --
 -- A record is bytes: format, kind, capacity, number of grants, number of waiters, number of joins,
 -- last token, until when tombstones are kept, and until when those of strays are, which ended without
--- having been granted ('<BBddddddd', 58 bytes); then each grant as name.packed writes it. A waiter is a list in msgpack. What both call ``about`` (who, metadata) only clients read.
--- Queue and patience are sorted by order of joining and by end, so a step costs the same however
--- long the queue is.
+-- having been granted ('<BBddddddd', 58 bytes); then each grant as name.packed writes it. A waiter is a
+-- list in msgpack. What both call ``about`` (who, metadata) only clients read. Queue and patience are
+-- sorted by order of joining and by end, so a step costs the same however long the queue is.
 
 local ABOUT, INBOX, WEIGHT, TTL, SEEN, JOINED = 1, 2, 3, 4, 5, 6
 local ID, TOKEN, ENDS, GRANTED, SLOTS, BROKEN = 4, 5, 6, 7, 8, 9
@@ -21,12 +21,17 @@ function name.take_up(first, stored)
     if not stored then
         return true
     end
-    if string.byte(stored) ~= 1 then
+    local form, _, count, at = string.byte(stored)
+    if form == 2 then
+        _, name.kind, name.capacity, count, name.waiting, name.joins, name.last_token,
+            name.buried_until, name.strays_until, at = struct.unpack('<BBddddddd', stored)
+    elseif form == 1 then -- the last version's: it did not tell strays apart, so all may be
+        _, name.kind, name.capacity, count, name.waiting, name.joins, name.last_token,
+            name.buried_until, at = struct.unpack('<BBdddddd', stored)
+        name.strays_until = name.buried_until
+    else
         return false
     end
-    local _, count, at
-    _, name.kind, name.capacity, count, name.waiting, name.joins, name.last_token,
-        name.buried_until, name.strays_until, at = struct.unpack('<BBddddddd', stored)
     for i = 1, count do
         name.grants[i], at = name.unpacked(stored, at)
     end
@@ -56,7 +61,7 @@ function name.put_down()
             ends = math.max(ends, grants[i][ENDS])
         end
         local record = {struct.pack(
-            '<BBddddddd', 1, name.kind, name.capacity, #grants, name.waiting, name.joins,
+            '<BBddddddd', 2, name.kind, name.capacity, #grants, name.waiting, name.joins,
             name.last_token, name.buried_until, name.strays_until
         )}
         for i = 1, #grants do

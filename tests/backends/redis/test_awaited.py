@@ -6,6 +6,7 @@ import asyncio
 import os
 import select
 import sys
+from asyncio.selector_events import _SelectorSocketTransport  # type: ignore[attr-defined]
 from collections.abc import Awaitable, Sequence
 
 import pytest
@@ -114,6 +115,32 @@ async def test_tasks_are_not_given_the_reply_to_what_went_ahead(redis_server: Sh
             replies = await asyncio.gather(*[_ask(wire, release) for release in releases])
             assert _released(replies, claims)
     finally:
+        wire.close()
+
+
+@pytest.mark.anyio
+async def test_what_goes_ahead_leaves_with_its_letter(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where tasks ask letter by letter it is one write too: else it would be answered first."""
+    written: list[bytes] = []
+    write = _SelectorSocketTransport.write
+
+    def noted(self: _SelectorSocketTransport, data: bytes) -> None:
+        written.append(bytes(data))
+        write(self, data)
+
+    with RedisServer() as server:
+        wire = connect(address(server.url(quarantine=0)), "t").aio_wire(HOLDER)
+        for number in range(2):  # by then the server knows the scripts
+            claim = _claim(f"x{number}", 1)
+            assert isinstance(await _ask(wire, claim), Granted)
+            if number == 0:
+                await _ask(wire, Release(claim.name, claim.claim_id))
+        monkeypatch.setattr(_SelectorSocketTransport, "write", noted)
+        release = Release(claim.name, claim.claim_id, awaited=True)
+        replies = await wire.ask_all([release], clock.now() + 10)
+        monkeypatch.undo()
+        assert replies == [Ended(claim.claim_id, "released")]
+        assert [data.startswith(AHEAD + b"*") for data in written] == [True]
         wire.close()
 
 

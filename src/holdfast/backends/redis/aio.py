@@ -14,7 +14,7 @@ from holdfast.backends.redis import faults, listing
 from holdfast.backends.redis.line import ALONE, Line
 from holdfast.backends.redis.office import ROUNDS, Answer, Office, Resend, Sorter
 from holdfast.backends.redis.replies import read_quick
-from holdfast.backends.redis.requests import Asked, Letter
+from holdfast.backends.redis.requests import AHEAD, Asked, Letter
 from holdfast.backends.redis.switchboard import Switchboard
 from holdfast.backends.redis.target import Where
 from holdfast.errors import BackendUnavailable
@@ -125,9 +125,14 @@ class AioWire:
             line = await self.lines.line(where, deadline)
             if before and line.was_told(before):
                 before = b""  # another task has just said it here
+            data = office.written(letter, line.held_until)
+            if before == AHEAD:  # in one write, else it is answered before the letter comes
+                return office.read(
+                    letter, await line.ask(before + data, deadline, leads=True), where
+                )
             waits = office.needs_replicas(letter)
             words = [before] if before else []
-            words.append(office.written(letter, line.held_until))
+            words.append(data)
             if waits:
                 words.append(office.wait_command(deadline))
             replies = await asyncio.gather(*[line.ask(word, deadline) for word in words])

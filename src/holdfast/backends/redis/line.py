@@ -104,10 +104,10 @@ class Line(asyncio.BufferedProtocol):
         self._heard_at = clock.now()
         self.broken = ""
 
-    def ask(self, data: bytes, deadline: float) -> asyncio.Future[Any]:
+    def ask(self, data: bytes, deadline: float, *, leads: bool = False) -> asyncio.Future[Any]:
         """Send one command, together with what others send in this turn; await its reply."""
         future = self.loop.create_future()
-        self.send(data, future, deadline)
+        self.send(data, future, deadline, leads=leads)
         return future
 
     def send(self, data: bytes, waiter: Waiter, deadline: float, *, leads: bool = False) -> None:

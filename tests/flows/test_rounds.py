@@ -201,7 +201,7 @@ def test_what_the_keeper_hears_itself_wakes_nobody() -> None:
     assert world.book.leases["c1"].loss == "broken: x"
 
 
-@pytest.mark.parametrize("what", ["broken", "forced", "missed", "forgotten"])
+@pytest.mark.parametrize("what", ["broken", "forced", "opened", "missed", "forgotten"])
 def test_what_others_hear_for_it_wakes_the_keeper(what: str) -> None:
     """A loss is told on the keeper's own thread, and what was missed is asked about."""
     world = holding()

@@ -239,3 +239,13 @@ def test_who_could_not_be_told_may_have_been_passed_over() -> None:
     world.acquire(an_order(wait=5.0))
     [lost] = world.told(events.PlaceLost)
     assert "deaf" in lost.reason
+
+
+def test_an_inbox_that_opens_loses_nobodys_place() -> None:
+    """Who waits asks at once, for a notice may have come before; and nobody is told of a loss."""
+    world = World(waiting(), renewed(granted()))
+    world.at(0.3, lambda: world.book.deliver(Notice("opened", "", "", "", 0)))
+    world.at(0.3, world.turn)
+    world.acquire(an_order(wait=5.0))
+    assert world.now() == pytest.approx(START + 0.3)
+    assert world.told(events.PlaceLost) == []

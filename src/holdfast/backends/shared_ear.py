@@ -58,15 +58,12 @@ class SharedEar(PipedEar, ABC):
     def relieve(self) -> None:
         """Tell the keeper to begin or to stop to listen, unless it will see that by itself."""
         if self._keeper == ("listens" if self._lookout.is_manned() else "sleeps"):
-            try:
-                os.write(self._clapper, RELIEF)
-            except OSError:  # full is awake, and closed is over
-                return
+            self._clapper.ring(RELIEF)
 
     def close(self) -> None:
         """Stop hearing; the wire hangs up, and who is on the lookout leaves by itself."""
         self._lookout.close()
-        super().forget()
+        super().close()
 
     def forget(self) -> None:
         """Close the inherited pipes only."""

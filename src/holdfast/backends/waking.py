@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import threading
-from contextlib import suppress
+from collections.abc import Callable
 
 from holdfast import clock
 
@@ -34,30 +34,67 @@ class Waker:
             return
 
 
+class Clapper:
+    """The end of a pipe that others write into, closed when the last of them has let go of it.
+
+    Anybody may ring while the ear is being closed. Were the descriptor closed by number then, the
+    next file to be opened would get that number, and the byte. A lock would not do instead: whoever
+    is interrupted, or is a finaliser in the middle of another ring, must not hold up the others.
+    """
+
+    __slots__ = ("_descriptor",)
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    def ring(self, word: bytes = b"\0") -> None:
+        """Write a word; a full pipe is awake anyway, and who is closed has nobody to wake."""
+        try:  # noqa: SIM105 - callers wait for this, and suppress takes three calls
+            os.write(self._descriptor, word)
+        except OSError:
+            pass
+
+    def close(self, _close: Callable[[int], None] = os.close) -> None:
+        """Close it now: for the last one, and for a forked child, where nobody else runs."""
+        descriptor, self._descriptor = self._descriptor, -1
+        if descriptor >= 0:
+            _close(descriptor)
+
+    __del__ = close
+
+
+SILENT = Clapper(-1)
+"""What is rung when nobody is there to hear it."""
+
+
 class PipedEar:
     """What ears have in common that sleep in ``poll``, beside a pipe that wakes them."""
 
     def __init__(self) -> None:
-        self._bell, self._clapper = os.pipe()
+        self._bell, clapper = os.pipe()
         os.set_blocking(self._bell, False)
-        os.set_blocking(self._clapper, False)
+        os.set_blocking(clapper, False)
+        self._clapper = Clapper(clapper)
 
     def wake(self) -> None:
-        """Ring one's own bell; a full pipe is awake anyway."""
-        with suppress(OSError):
-            os.write(self._clapper, b"\0")
+        """Ring one's own bell."""
+        self._clapper.ring()
 
     def close(self) -> None:
         """Stop hearing; the wire hangs up."""
-        self.forget()
+        self._clapper = SILENT  # the other one is closed as soon as nobody rings it any more
+        self._close_bell()
 
     def forget(self) -> None:
         """Close the inherited pipe only."""
+        clapper, self._clapper = self._clapper, SILENT
+        clapper.close()
+        self._close_bell()
+
+    def _close_bell(self) -> None:
         bell, self._bell = self._bell, -1
-        clapper, self._clapper = self._clapper, -1
-        for end in (bell, clapper):
-            if end >= 0:
-                os.close(end)
+        if bell >= 0:
+            os.close(bell)
 
     def lifeline(self) -> int | None:
         """Give none: a server cannot tell a dead client from a slow one before its lease ends."""

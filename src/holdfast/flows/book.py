@@ -240,6 +240,8 @@ class Book:
                 self._granted(notice)
             case "broken" | "forced" | "ended":
                 self._broken(notice)
+            case "opened":
+                self._ask_at_once()
             case "missed":
                 self._missed()
             case "freed":
@@ -258,11 +260,17 @@ class Book:
             ticket.settle(Handed(granted))
 
     def _missed(self) -> None:
-        """Take in that the inbox was deaf: whoever is known to wait asks at once."""
+        """Take in that the inbox was deaf, so that whoever waits may have been passed over."""
+        for ticket in tuple(self.tickets.values()):
+            if ticket.renew_at < inf:
+                ticket.deaf = True
+        self._ask_at_once()
+
+    def _ask_at_once(self) -> None:
+        """Let whoever is known to wait ask what became of it: nobody may have heard the answer."""
         for ticket in tuple(self.tickets.values()):
             if ticket.renew_at < inf:
                 ticket.renew_at = -inf
-                ticket.deaf = True
             elif ticket.resting:
                 self._freed(ticket.name)
 

@@ -44,8 +44,9 @@ async def _fence(talk: Talk, resource: str, token: int, schema: str) -> None:
         )
     await talk.begin()
     try:
+        # In quotes: it may be one of SQL's own words.
         await talk.ask(
-            f"SELECT {schema}.fence(CAST({{}} AS text), CAST({{}} AS bigint))", resource, token
+            f'SELECT "{schema}".fence(CAST({{}} AS text), CAST({{}} AS bigint))', resource, token
         )
     except Exception as error:
         state = refusals.state_of(error)

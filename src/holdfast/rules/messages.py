@@ -196,13 +196,14 @@ class Seen(NamedTuple):
 class Notice(NamedTuple):
     """Told to one client's inbox after the write: a claim was granted, or a grant is broken.
 
-    ``life`` is how long the grant lives from the moment it was made; ``forced``: it is gone. Three
+    ``life`` is how long the grant lives from the moment it was made; ``forced``: it is gone. Four
     come from the client's own side of the wire: ``ended`` (what this grant stood on is gone) and,
-    about all its claims, ``missed`` (the inbox was deaf for a while) and ``forgotten`` (the backend
-    has lost its memory). ``freed`` is told to those who came in vain, by a backend without a queue.
+    about all its claims, ``opened`` (the inbox is heard for the first time), ``missed`` (it was
+    deaf for a while, and who waits may have been passed over) and ``forgotten`` (the backend has
+    lost its memory). ``freed`` is told to those who came in vain, by a backend without a queue.
     """
 
-    what: Literal["granted", "broken", "forced", "ended", "missed", "forgotten", "freed"]
+    what: Literal["granted", "broken", "forced", "ended", "opened", "missed", "forgotten", "freed"]
     inbox: str
     name: str
     claim_id: str

@@ -13,21 +13,19 @@ from contextlib import suppress
 
 from holdfast import clock
 from holdfast.backends.advisory.desk import Desk
-from holdfast.backends.waking import LONGEST
+from holdfast.backends.waking import LONGEST, PipedEar
 from holdfast.rules.messages import Notice
 
 _ENDED = select.POLLIN | getattr(select, "POLLRDHUP", 0)
 
 
-class Ear:
+class Ear(PipedEar):
     """Sleeps until one of the sessions has something to say, or until woken."""
 
     def __init__(self, desk: Desk, address: str) -> None:
+        super().__init__()
         self.address = address
         self._desk = desk
-        self._bell, self._clapper = os.pipe()
-        os.set_blocking(self._bell, False)
-        os.set_blocking(self._clapper, False)
         desk.ledger.wake = self.wake
         desk.watched = True
 
@@ -51,29 +49,13 @@ class Ear:
         desk.look_after()
         return ()
 
-    def wake(self) -> None:
-        """Ring one's own bell; a full pipe is awake anyway."""
-        with suppress(OSError):
-            os.write(self._clapper, b"\0")
-
     def close(self) -> None:
         """Stop watching; a desk that nobody needs any more is closed."""
-        self._close_pipe()
+        super().close()
         if self._desk.deserted:
             self._desk.close()
 
     def forget(self) -> None:
         """In a forked child: the sessions are the parent's, so their copies are let go of."""
-        self._close_pipe()
+        super().forget()
         self._desk.ledger.sessions.disown()
-
-    def lifeline(self) -> int | None:
-        """Give none: the server itself sees that a session has ended."""
-        return None
-
-    def _close_pipe(self) -> None:
-        bell, self._bell = self._bell, -1
-        clapper, self._clapper = self._clapper, -1
-        for end in (bell, clapper):
-            if end >= 0:
-                os.close(end)

@@ -1,8 +1,9 @@
 """The keeper's own connection, and the inbox that is heard on the same one (``inbox``).
 
 The keeper hears it when nobody waits in line, else a thread that waits does (``shared_ear``).
-Whenever the inbox was deaf, the keeper is told that it may have missed something, and asks. Behind
-a pooler nobody can listen: then the keeper's look once a second serves instead.
+Whenever the inbox was deaf, or is heard for the first time, the keeper is told that it may have
+missed something, and asks. Behind a pooler nobody can listen: then the keeper's look once a second
+serves instead.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ CONNECT_WITHIN = 0.5
 """A silent host must not keep the keeper from its leases."""
 
 MISSED = Notice("missed", "", "", "", 0)
+OPENED = Notice("opened", "", "", "", 0)
 
 NOBODY = Renew("", (Item("", 0, 0.0),))
 """A renewal of what cannot exist: no name is empty."""
@@ -38,6 +40,7 @@ class KeeperWire(SyncWire):
         super().__init__(office, application)
         self.channel = ""  # what to listen to, once there is an ear
         self.inbox: Inbox | None = None
+        self._heard = False  # at any time
         self.pending: list[Notice] = []  # what the keeper itself has heard
         self.stir: Callable[[], None] = lambda: None  # who listens should see what there is
 
@@ -63,8 +66,10 @@ class KeeperWire(SyncWire):
                 error.outcome = "none"  # nothing of anybody's was sent
             raise
         if listens:
+            # So far every claim had an address with a question mark, and nobody passes that over.
+            self.pending.append(MISSED if self._heard else OPENED)
+            self._heard = True
             self.inbox = Inbox(link)
-            self.pending.append(MISSED)
             self.stir()
         return link
 

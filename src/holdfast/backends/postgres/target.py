@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from typing import Literal, NamedTuple, TypeAlias, cast
 
 from psycopg import ProgrammingError, pq
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
+from holdfast.backends.postgres.spelling import SCHEMA, spelled
 from holdfast.durations import seconds
 from holdfast.errors import Misuse
 from holdfast.settings import Address
 
 QUARANTINE = 10.0
-SCHEMA = "holdfast"
 
 Wakeup: TypeAlias = Literal["auto", "listen", "tick"]
 
 OPTIONS = frozenset({"schema", "quarantine", "wakeup", "install"})
 """Ours; all others in the query are libpq's own (``sslmode``, ``target_session_attrs``, …)."""
-
-_SCHEMA = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 
 _ENCODED = (
     "in a user's name or password write % as %25, / as %2F, : as %3A, ? as %3F, # as %23, @ as %40"
@@ -36,7 +33,7 @@ class Target(NamedTuple):
 
     login: Callable[[], Mapping[str, str]]
     shown: str
-    schema: str = SCHEMA
+    schema: str = SCHEMA  # as statements spell it
     quarantine: float = QUARANTINE
     wakeup: Wakeup = "auto"
     install: bool = True
@@ -76,11 +73,7 @@ def target(
     options: Mapping[str, str], shown: str, login: Callable[[], Mapping[str, str]]
 ) -> Target:
     """Put a target together; options of ours are checked here."""
-    schema = options.get("schema", SCHEMA)
-    if not _SCHEMA.fullmatch(schema) or schema.startswith("pg_"):
-        raise Misuse(
-            f"schema={schema!r}: a plain name of lower-case letters, digits and underscores"
-        )
+    schema = spelled(options.get("schema", SCHEMA))
     wakeup = options.get("wakeup", "auto")
     if wakeup not in {"auto", "listen", "tick"}:
         raise Misuse(f"wakeup={wakeup} in {shown}: choose one of auto, listen, tick")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from holdfast.backends.redis.ear import KeeperWire
-from holdfast.backends.redis.inboxes import MISSED, complain, unconfirmed
+from holdfast.backends.redis.inboxes import MISSED, OPENED, complain, unconfirmed
 from holdfast.backends.redis.replies import read_notice
 from holdfast.backends.redis.switchboard import Switchboard
 from holdfast.backends.waking import Waker
@@ -23,7 +23,7 @@ class AioEar:
         shown: str,
         deliver: Callable[[Notice], None],
     ) -> None:
-        self.address = address
+        self._channel = address
         self._keeper = keeper
         self._shown = shown
         self._deliver = deliver
@@ -31,7 +31,8 @@ class AioEar:
         self._lines = lines
         lines.hear = self._hear
         lines.deaf = self._was_deaf
-        lines.start_listening(address)
+        # The channel; with a question mark until somebody has listened everywhere: nobody is sure.
+        self.address = address if lines.start_listening(address) else f"{address}?"
 
     def listen(self, until: float) -> Sequence[Notice]:
         """Block until woken or until ``until``."""
@@ -53,14 +54,17 @@ class AioEar:
         return None
 
     def _hear(self, payload: bytes) -> None:
-        notice = read_notice(self.address, payload)
+        notice = read_notice(self._channel, payload)
         if notice is not None:
             self._deliver(
                 unconfirmed(notice) if self._keeper.inboxes.waits_for_replicas else notice
             )
 
     def _was_deaf(self, refusal: str) -> None:
+        unsure = self.address.endswith("?")  # and so was every claim: nobody was passed over
         if refusal:
             complain(self._shown, refusal)
             self.address = ""
-        self._deliver(MISSED)
+        elif unsure and self._lines.heard_all():
+            self.address = self._channel
+        self._deliver(OPENED if unsure else MISSED)

@@ -1,8 +1,8 @@
 """The keeper's own connection to each server, and the inbox that is heard on the same one.
 
 In RESP3 notices come between the replies of the connection that the keeper asks on. Where only
-RESP2 is spoken, the inbox has a connection of its own. Whenever the inbox was deaf, the keeper is
-told that it may have missed something, and asks.
+RESP2 is spoken, the inbox has a connection of its own. Whenever the inbox was deaf, or is heard for
+the first time, the keeper is told that it may have missed something, and asks.
 
 A thread that waits in line may read the inbox too (``backends.lookout``). So whoever uses these
 connections does it alone: the keeper for a whole exchange, the others for one look.
@@ -26,6 +26,7 @@ from holdfast.errors import BackendUnavailable
 from holdfast.rules.messages import Notice
 
 MISSED = Notice("missed", "", "", "", 0)
+OPENED = Notice("opened", "", "", "", 0)
 
 STUCK = 0.1
 """A look takes microseconds: whoever takes so long was torn away in the middle of it."""
@@ -40,6 +41,7 @@ class Inboxes(Stack):
         self.channel = ""  # what to subscribe to, once there is an ear
         self.listening: dict[Where, Link] = {}
         self.hears_all = False  # on every server that there is
+        self._heard_all = False  # at any time
         self.pending: list[Notice] = []
         self.stir: Callable[[], None] = lambda: None  # who listens should see what there is
         self._using = threading.RLock()  # of all locks the one that knows whose it is
@@ -121,7 +123,8 @@ class Inboxes(Stack):
             self.channel = ""
             return
         self.listening[link.where] = link
-        self.pending.append(MISSED)
+        # So far every claim had an address with a question mark, and nobody passes that over.
+        self.pending.append(MISSED if self._heard_all else OPENED)
         self.stir()
 
     def give_back(self, link: Link) -> None:
@@ -171,7 +174,7 @@ class Inboxes(Stack):
             if link.protocol == 2:  # noqa: PLR2004 - RESP2 hears on a connection of its own
                 link = open_link(self._office.target, where, deadline)
             self.subscribe(link, deadline)
-        self.hears_all = True
+        self.hears_all = self._heard_all = True
 
     def _is_good(self, link: Link) -> bool:
         if self.listening.get(link.where) is not link or link.protocol == 2:  # noqa: PLR2004

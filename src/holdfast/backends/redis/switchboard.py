@@ -40,6 +40,7 @@ class Switchboard:
         self._mending: set[asyncio.Task[None]] = set()
         self._closed = False
         self._look_at = -inf
+        self._listened: set[Where] = set()  # where anybody has ever listened
         self.last: Line | None = None  # the one that was opened last: for who has but one server
         self.channel = ""
         self.hear: Callable[[bytes], None] = lambda _payload: None
@@ -234,14 +235,27 @@ class Switchboard:
             self.channel = ""
             self.deaf(str(reply))
         else:
+            self._listened.add(line.where)
             self.deaf("")
 
-    def start_listening(self, channel: str) -> None:
-        """Subscribe on the lines that are open, and on all that will be."""
+    def start_listening(self, channel: str) -> bool:
+        """Subscribe on the lines that are open, and on all that will be.
+
+        Say whether that comes before every claim: else a claim may be on its way meanwhile, or its
+        slot move to a node where nobody listens yet.
+        """
         self.channel = channel
+        in_time = not self._office.clustered
         for line in tuple(self._lines.values()):
             if line.loop is self._loop and not line.broken:
+                in_time = False
                 self._do(self._listen(line, clock.now() + CONNECT_LIMIT))
+        return in_time
+
+    def heard_all(self) -> bool:
+        """Whether somebody has listened, by now, on every server that there is."""
+        masters = self._office.topology.masters()
+        return bool(masters) and self._listened.issuperset(masters)
 
     def see_to_inboxes(self) -> None:
         """Listen to every master of a cluster, also to a new one; called on the keeper's thread.

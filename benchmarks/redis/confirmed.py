@@ -2,9 +2,10 @@
 
     python -m benchmarks.redis.confirmed
 
-The far replica follows its master through a proxy that is late by some milliseconds each way. During
-the stall (SIGSTOP) one task asks for a name over and over; meanwhile leases that were taken before
-it are given back, one after the other: how long each takes is what others pay for that task.
+The far replica follows its master through a proxy that is late by some milliseconds each way; what
+a lone task takes there says how long a WAIT is. During the stall (SIGSTOP) one task asks for names
+over and over, while leases that were taken before are given back, one after the other: how long
+each takes is what others pay for that task.
 """
 
 import asyncio
@@ -64,7 +65,8 @@ async def _rate(tasks: int, late: float) -> str:
             await asyncio.gather(*map(work, range(tasks)))
             waits, cpu = _waits(master) - before, time.process_time() - cpu
     return (
-        f"{tasks:4} tasks, replica {late * 2e3:.0f} ms away: {len(took) / SECONDS:8.0f} cycles/s,"
+        f"{tasks:4} tasks, {'far' if late else 'near'} replica:"
+        f" {len(took) / SECONDS:8.0f} cycles/s,"
         f" {median(took) * 1e3:7.2f} ms to take, {waits / len(took):.3f} WAITs a claim,"
         f" {cpu / len(took) * 1e6:.0f} µs of the client's CPU a cycle"
     )

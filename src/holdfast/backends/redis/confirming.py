@@ -1,9 +1,9 @@
 """The second line to a server, for what replicas must have: one WAIT confirms it for many tasks.
 
-During a WAIT the server does nothing else on that connection; so what needs none stays away from it,
-on the ordinary line, where the inbox is. And a WAIT speaks of all that its own connection wrote
-before it: so claims go where their WAIT goes, and all that is asked during one is confirmed by the
-next, however many ask (decision 0038). Threads have connections of their own: see ``sync``.
+During a WAIT the server does nothing else on that connection; so what needs none stays away, on the
+ordinary line, where the inbox is. And a WAIT speaks of all that its own connection wrote before it:
+so claims go where their WAIT goes, and all that is asked during one is confirmed by the next,
+however many ask (decision 0038). Threads have connections of their own: see ``sync``.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from holdfast.backends.redis.switchboard import Switchboard
 from holdfast.backends.redis.target import Where
 
 AT_ONCE = 0.25
-"""No WAIT is longer, in seconds; who has more patience goes on to the next. So a claim is never held
-up for longer by replicas that stall, nor comes later than that behind its own withdrawal."""
+"""No WAIT is longer, in seconds; who has more patience goes on to the next. So replicas that stall
+hold up no claim for longer, and none comes later than that behind its own withdrawal."""
 
 
 class Confirming:
@@ -78,7 +78,7 @@ class Confirmation:
 
 
 class _Waits:
-    """The WAITs of one line, of which one is under way at most: who comes meanwhile shares the next.
+    """The WAITs of one line, one under way at most: who comes meanwhile shares the next.
 
     It stands behind all others who wait for a WAIT, so when it is told, they have been.
     """

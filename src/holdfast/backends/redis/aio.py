@@ -1,6 +1,7 @@
 """The wire for tasks: letters over the multiplexed lines of the switchboard.
 
-What tasks ask in one turn of the loop leaves in one write. Counterpart: ``sync``.
+What tasks ask in one turn of the loop leaves in one write. What replicas must have goes over a line
+of its own (``confirming``). Counterpart: ``sync``.
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ from typing import Any
 
 from holdfast import clock
 from holdfast.backends.redis import faults, listing
+from holdfast.backends.redis.confirming import Confirmation, Confirming
 from holdfast.backends.redis.line import ALONE, Line
-from holdfast.backends.redis.office import ROUNDS, Answer, Office, Resend, Sorter
+from holdfast.backends.redis.office import ROUNDS, Answer, Office, Resend, Sorter, gives
 from holdfast.backends.redis.replies import read_quick
 from holdfast.backends.redis.requests import AHEAD, Asked, Letter
 from holdfast.backends.redis.switchboard import Switchboard
@@ -33,6 +35,7 @@ class AioWire:
         self._parcel = office.post.parcel
         self._fixed = office.target.mode == "single" and not office.target.replicas
         self.lines = Switchboard(office)
+        self._confirming = Confirming(office)
 
     async def ask(self, request: Request, deadline: float) -> Reply:
         """Carry out one request."""
@@ -77,6 +80,7 @@ class AioWire:
     def close(self) -> None:
         """Let go of every connection."""
         self.lines.close()
+        self._confirming.close()
 
     abandon = close
 
@@ -91,7 +95,11 @@ class AioWire:
         for _ in range(ROUNDS):
             if not errands:
                 break
-            sent = await asyncio.gather(*(self._send(*errand, deadline) for errand in errands))
+            # What is asked together keeps its order, so it goes over the same line.
+            slow = {where for letter, where, _ in errands if self._office.needs_replicas(letter)}
+            sending = [self._send(*one, deadline, slow=one[1] in slow) for one in errands]
+            # Most are alone, and need no task of their own.
+            sent = [await sending[0]] if len(sending) == 1 else await asyncio.gather(*sending)
             again: list[Errand] = []
             for (letter, where, _), done in zip(errands, sent, strict=True):
                 if isinstance(done, Resend):
@@ -118,11 +126,16 @@ class AioWire:
         return errands
 
     async def _send(
-        self, letter: Letter, where: Where, before: bytes, deadline: float
+        self, letter: Letter, where: Where, before: bytes, deadline: float, *, slow: bool
     ) -> list[Answer] | Resend:
+        """Send one letter; ``slow``: over the line on which others may wait for replicas."""
         office = self._office
+        confirmation: Confirmation | None = None
         try:
+            # First of all the line with the inbox: who joins a queue unheard would be passed over.
             line = await self.lines.line(where, deadline)
+            if slow:
+                line = await self._confirming.line(where, deadline)
             if before and line.was_told(before):
                 before = b""  # another task has just said it here
             data = office.written(letter, line.held_until)
@@ -130,19 +143,21 @@ class AioWire:
                 return office.read(
                     letter, await line.ask(before + data, deadline, leads=True), where
                 )
-            waits = office.needs_replicas(letter)
-            words = [before] if before else []
-            words.append(data)
-            if waits:
-                words.append(office.wait_command(deadline))
-            replies = await asyncio.gather(*[line.ask(word, deadline) for word in words])
-            first = replies.pop(0) if before else None
-            done = office.read(letter, first if isinstance(first, Exception) else replies[0], where)
-            if waits and not isinstance(done, Resend):
-                done = office.confirmed(done, replies[1])
+            ahead = line.ask(before, deadline) if before else None
+            asked = line.ask(data, deadline)
+            if office.needs_replicas(letter):
+                confirmation = self._confirming.confirmation(line, deadline)
+            # Gathered, so that the failure of both is seen.
+            first, raw = await asyncio.gather(ahead, asked) if ahead else (None, await asked)
+            done = office.read(letter, first if isinstance(first, Exception) else raw, where)
+            if confirmation and not isinstance(done, Resend) and any(map(gives, done)):
+                done = office.confirmed(done, await confirmation.heard)
         except BackendUnavailable as error:
             office.topology.suspect()
             return [error] * len(letter.requests)
+        finally:
+            if confirmation is not None:
+                confirmation.forget()
         return done
 
     async def _list(self, request: ListNames, deadline: float) -> Reply:

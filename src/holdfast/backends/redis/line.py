@@ -69,6 +69,10 @@ Waiting: TypeAlias = tuple[Waiter, float]
 FOR_NOBODY: list[Waiting] = [(NOBODY, inf)]
 
 
+class Everybody(list[Waiting]):
+    """Those who all get the whole of one reply, not a part of it each."""
+
+
 Opened: TypeAlias = tuple[Call, list[bytes], list[bytes], list[Waiting]]
 """A bundle that is not full: its call, what it has of keys and of words, and who waits for it."""
 
@@ -152,6 +156,18 @@ class Line(asyncio.BufferedProtocol):
             del self._open[call.kind]
             if len(self._waiting) - len(self._outgoing) < BUSY:
                 self._flush()  # with all that stands before it, so the order stays
+
+    def share(self, data: bytes, waiters: Everybody) -> None:
+        """Send one command; all of the waiters are told its reply, each until its own deadline."""
+        if self.broken:
+            for waiter, _ in waiters:
+                waiter.set_exception(faults.broken(self._shown, self.broken))
+            return
+        self.send(data, NOBODY, inf)
+        self._waiting[-1] = waiters
+        deadline = min(until for _, until in waiters)
+        if deadline < self._look_at:
+            self._watch(deadline)
 
     def _opened(self, call: Call) -> Opened:
         """Begin a bundle; claims with another call come after it, so they stay in their order."""
@@ -262,6 +278,11 @@ def _hand_out(waiters: list[Waiting], reply: Any) -> None:
         waiter = waiters[0][0]
         if not waiter.done():
             waiter.set_result(reply)
+        return
+    if isinstance(waiters, Everybody):
+        for waiter, _ in waiters:
+            if not waiter.done():
+                waiter.set_result(reply)
         return
     parted = type(reply) is list and len(reply) == len(waiters)
     for (waiter, _), one in zip(waiters, reply if parted else repeat(ALONE), strict=parted):

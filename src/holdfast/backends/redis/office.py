@@ -168,10 +168,10 @@ class Office:
         if heard >= wanted:
             return answers
         lacking = faults.unconfirmed(self.shown, wanted, heard)
-        return [lacking if _gives(answer) else answer for answer in answers]
+        return [lacking if gives(answer) else answer for answer in answers]
 
 
-def _gives(answer: Answer) -> bool:
+def gives(answer: Answer) -> bool:
     """Whether it grants or prolongs something, which enough replicas must then have."""
     if isinstance(answer, Together):
         return any(isinstance(one, Granted) for one in answer.standings)

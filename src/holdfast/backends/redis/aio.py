@@ -60,7 +60,7 @@ class AioWire:
             reply = raw if raw is not ALONE else await line.ask(letter.data, deadline)
             done = self._office.read(letter, reply, line.where)
             if isinstance(done, Resend):
-                again = [(letter, done.where or line.where, done.before)]
+                again = [done.errand(letter, line.where)]
                 done = await self._deliver(again, 1, deadline)
             return _or_raise(done[0])
         except BackendUnavailable as error:
@@ -103,7 +103,7 @@ class AioWire:
             again: list[Errand] = []
             for (letter, where, _), done in zip(errands, sent, strict=True):
                 if isinstance(done, Resend):
-                    again.append((letter, done.where or where, done.before))
+                    again.append(done.errand(letter, where))
                 else:
                     sorter.put(letter, done)
             errands = again

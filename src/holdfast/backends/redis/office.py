@@ -29,10 +29,18 @@ ROUNDS = 5
 
 
 class Resend(NamedTuple):
-    """Send the letter again: to ``where`` (or to the same server), after these commands."""
+    """Send the letter again: to ``where`` (or to the same server), after these commands.
+
+    Or send another one instead of it, which asks the same.
+    """
 
     where: Where | None
     before: bytes
+    instead: Letter | None = None
+
+    def errand(self, letter: Letter, where: Where) -> tuple[Letter, Where, bytes]:
+        """Say what to send next for a ``letter`` that went to ``where``."""
+        return self.instead or letter, self.where or where, self.before
 
 
 class Office:
@@ -126,6 +134,13 @@ class Office:
                 return Resend(owner, command("ASKING"))
             self.topology.moved(slot, owner)
             return Resend(owner, b"")
+        if sign == "TRYAGAIN" and letter.script.name == "look":
+            # ASKING: perhaps the slot's next owner said that. To any other node it means nothing.
+            return Resend(None, command("ASKING"), self.post.glance(letter))
+        if sign == "ERR" and letter.script.name == "glance":
+            text = (
+                f"TRYAGAIN {text}"  # a key that is not here; nodes have no word for it in scripts
+            )
         if sign in faults.MOVING:
             self.topology.suspect()
         if sign in faults.DEMOTED:

@@ -213,8 +213,17 @@ class Post:
         data = command(b"EVALSHA", renew.sha, len(keys), *keys, quarantine, *words)
         return Letter(data, renew, tuple(requests), places, parts)
 
+    def glance(self, letter: Letter) -> Letter:
+        """Write a look anew, for a node that a slot is being moved from or to."""
+        (request,), called = letter.requests, script("glance")
+        record = self.keys.of(request.name).all[0]
+        data = command(b"EVALSHA", called.sha, 1, record, self._held_back)
+        return letter._replace(data=data, script=called)
+
     def held_back(self, letter: Letter, seconds: float) -> Letter:
         """Write a letter anew, for a cluster's node that must not grant anything for so long."""
+        if letter.script.name == "glance":
+            return letter  # which grants nothing
         if letter.script.name == "renew":
             renewals = [request for request in letter.requests if isinstance(request, Renew)]
             return self.renewal(renewals, seconds, letter.places, letter.parts)

@@ -56,7 +56,7 @@ class SyncWire:
             done = self._office.read(letter, raw, link.where)
             if not isinstance(done, Resend):
                 return _or_raise(done[0])
-            again = [(letter, done.where or link.where, done.before)]
+            again = [done.errand(letter, link.where)]
             return _or_raise(self._deliver(again, 1, deadline)[0])
         if isinstance(request, ClaimAll) and self._office.is_apart(request):
             return Apart()
@@ -177,7 +177,7 @@ class SyncWire:
         for (letter, where, _), raw in zip(sent, raws, strict=True):
             done = office.read(letter, raw, where)
             if isinstance(done, Resend):
-                again.append((letter, done.where or where, done.before))
+                again.append(done.errand(letter, where))
             elif office.needs_replicas(letter):
                 sorter.put(letter, office.confirmed(done, heard))
             else:

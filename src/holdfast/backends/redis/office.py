@@ -138,9 +138,8 @@ class Office:
             # ASKING: perhaps the slot's next owner said that. To any other node it means nothing.
             return Resend(None, command("ASKING"), self.post.glance(letter))
         if sign == "ERR" and letter.script.name == "glance":
-            text = (
-                f"TRYAGAIN {text}"  # a key that is not here; nodes have no word for it in scripts
-            )
+            # It met a key that is on the other node, for which nodes have no word inside scripts.
+            text = f"TRYAGAIN {text}"
         if sign in faults.MOVING:
             self.topology.suspect()
         if sign in faults.DEMOTED:

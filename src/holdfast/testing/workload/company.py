@@ -34,6 +34,9 @@ class CompanyNotes:
             case events.PlaceLost(name=name, reason=reason):
                 self._note("displaced", self._asked.get(name), why=reason)
             case events.Granted(name=name, token=token):
+                if name not in self._asked:  # broken before its body could start, and had again
+                    self._end(name, "lost", "failed")
+                    self._ask(name)
                 number = self._asked.pop(name)
                 self._held[name] = number
                 self._note("held", number, token=token)

@@ -66,3 +66,24 @@ def test_two_doors_left_in_another_order() -> None:
         two.__exit__(None, None, None)
         with other.lock("x", wait=0):
             assert not lease.held
+
+
+def test_a_lock_that_was_left_keeps_no_task() -> None:
+    """Alone, nested, and by several tasks that are inside of other names at the same time."""
+
+    async def main() -> None:
+        async with AsyncClient(f"memory://{uuid4()}") as client:
+            lock = client.lock("x", reentrant=True)
+            async with lock, lock:
+                assert len(lock._entered) == 1
+            assert lock._entered == {}
+            permits = client.semaphore("s", permits=3)
+
+            async def enter() -> None:
+                async with permits:
+                    await asyncio.sleep(0)
+
+            await asyncio.gather(*(enter() for _ in range(3)))
+            assert permits._entered == {}
+
+    asyncio.run(main())

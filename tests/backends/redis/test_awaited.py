@@ -11,8 +11,10 @@ from collections.abc import Awaitable, Sequence
 
 import pytest
 
-from holdfast import clock
+from holdfast import BackendUnavailable, clock
+from holdfast.backends.redis.aio import AioWire
 from holdfast.backends.redis.backend import connect
+from holdfast.backends.redis.line import SILENCE
 from holdfast.backends.redis.requests import AHEAD, Post, command
 from holdfast.backends.redis.scripts import script
 from holdfast.ports import Wire
@@ -141,6 +143,24 @@ async def test_what_goes_ahead_leaves_with_its_letter(monkeypatch: pytest.Monkey
         monkeypatch.undo()
         assert replies == [Ended(claim.claim_id, "released")]
         assert [data.startswith(AHEAD + b"*") for data in written] == [True]
+        wire.close()
+
+
+@pytest.mark.anyio
+async def test_a_silent_server_is_given_up_though_something_went_ahead() -> None:
+    """What nobody waits for does not hide that the reply behind it is overdue."""
+    with RedisServer() as server:
+        wire = connect(address(server.url(quarantine=0)), "t").aio_wire(HOLDER)
+        assert isinstance(wire, AioWire)
+        claim = _claim("x", 1)
+        assert isinstance(await _ask(wire, claim), Granted)
+        line = wire.lines.last
+        assert line is not None
+        server.pause()
+        with pytest.raises(BackendUnavailable):
+            await wire.ask(Release("x", claim.claim_id, awaited=True), clock.now() + SILENCE + 0.1)
+        assert line.broken == "the server was silent"
+        server.resume()
         wire.close()
 
 

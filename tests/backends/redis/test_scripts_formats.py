@@ -85,6 +85,13 @@ def test_a_stray_of_the_last_version_stays_dead(redis_server: SharedServer) -> N
         _age(stage)
         late = claim_of(stage, 1)._replace(seen_token=granted.token)
         assert isinstance(stage.ask(late), Ended)
+        # Nor does it come to life once this version has written the record anew.
+        third = claim_of(stage, 2)
+        newer = stage.ask(third)
+        assert isinstance(newer, Granted)
+        stage.ask(Release(NAME, third.claim_id))
+        assert _format(stage) == 2
+        assert isinstance(stage.ask(late._replace(seen_token=newer.token)), Ended)
 
 
 def test_an_idle_name_of_the_last_version_is_free(redis_server: SharedServer) -> None:

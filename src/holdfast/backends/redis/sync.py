@@ -13,7 +13,7 @@ from holdfast.backends.redis import faults, listing
 from holdfast.backends.redis.link import LOADING, Link
 from holdfast.backends.redis.office import ROUNDS, Answer, Office, Resend, Sorter
 from holdfast.backends.redis.replies import read_quick
-from holdfast.backends.redis.requests import AHEAD, Asked, Letter
+from holdfast.backends.redis.requests import Asked, Letter
 from holdfast.backends.redis.stack import Stack
 from holdfast.backends.redis.target import Where
 from holdfast.errors import BackendUnavailable
@@ -161,8 +161,7 @@ class SyncWire:
             for _, _, before in sent:
                 first = link.read(deadline) if before else None
                 raw = link.read(deadline)
-                failed = isinstance(first, Exception) and before != AHEAD
-                raws.append(first if failed else raw)
+                raws.append(first if isinstance(first, Exception) else raw)
             heard = link.read(deadline) if waits else None
         except BackendUnavailable as error:
             link.close()
